@@ -10,20 +10,20 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// An Account is one of several accounts of the service. What it doesn't say is as Service says it,
-// but for the account's ID.
+// An Account is one of several accounts of the service. Values that it doesn't have are those of
+// Service, except for the account's ID.
 type Account struct {
 	Name      string
-	Token     string // a reference, as of Service; empty: the service's
+	Token     string // a reference, as in Service; empty: that of Service
 	AccountID string // sent as X-Account-ID; may be empty
-	InFlight  int    // requests at a time; 0: as many as of Service
+	InFlight  int    // requests at a time; 0: as many as Service says
 
-	key      strict.Node // of it in the file
-	hasToken bool        // the file says one, if only a wrong one
+	key      strict.Node // its key in the file
+	hasToken bool        // the file has a token for it, though perhaps a wrong one
 }
 
-// ServiceOf is the service as it is asked for an account. The empty name is that of jobs without
-// one.
+// ServiceOf returns Service with the values of an account. The empty name stands for jobs without
+// an account.
 func (c *Config) ServiceOf(account string) Service {
 	s := c.Service
 	if a := c.account(account); a != nil {
@@ -33,7 +33,7 @@ func (c *Config) ServiceOf(account string) Service {
 	return s
 }
 
-// account is the account of a name; nil: there is none.
+// account returns the account of a name, or nil if there is none.
 func (c *Config) account(name string) *Account {
 	if i := slices.IndexFunc(c.Accounts, func(a *Account) bool { return a.Name == name }); i >= 0 {
 		return c.Accounts[i]
@@ -41,7 +41,7 @@ func (c *Config) account(name string) *Account {
 	return nil
 }
 
-// NoAccount is the tail of a message about a name that no account has.
+// NoAccount returns the end of a message about a name that no account has.
 func (c *Config) NoAccount(name string) string {
 	var names []string
 	for _, a := range c.Accounts {
@@ -57,7 +57,7 @@ func (c *Config) NoAccount(name string) string {
 	return "; the config has " + strings.Join(names, ", ")
 }
 
-// everyAccount stands for all accounts, so that none has this name.
+// everyAccount stands for all accounts, so no account may have this name.
 const everyAccount = "all"
 
 var (
@@ -68,6 +68,7 @@ var (
 const accountWords = "the name of an account: up to 63 small letters, digits and underscores, as in client_a, " +
 	"because tables are named by it"
 
+// accountObject describes the keys of an account, which fill a.
 func accountObject(a *Account) strict.Object {
 	return strict.Object{What: "account " + a.Name, Fields: []strict.Field{
 		place("token", token, &a.Token, "${TOKEN_A}",
@@ -80,7 +81,7 @@ func accountObject(a *Account) strict.Object {
 	}}
 }
 
-// accounts are the accounts by their names, in the order of the file.
+// accounts reads the key accounts at the top: a mapping of names to accounts, in the file's order.
 var accounts = strict.Shape[[]*Account]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (list []*Account, ok bool) {
 		entries, ok := d.Entries(n, key)
@@ -103,7 +104,8 @@ var accounts = strict.Shape[[]*Account]{
 	},
 }
 
-// accountsOfJob is the word all, which is an item without a text, or a list of names.
+// accountsOfJob reads the key accounts of a job: a list of names, or the word all, for which it
+// returns a single item without a text.
 var accountsOfJob = strict.Shape[[]strict.Item]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) ([]strict.Item, bool) {
 		word, single := d.Scalar(n)
@@ -122,8 +124,8 @@ var accountsOfJob = strict.Shape[[]strict.Item]{
 	},
 }
 
-// spread makes of each entry with accounts a job for each of them. No two jobs may have one name or
-// one table, and an entry with accounts has its own ones besides: they stand for all its jobs, and
+// spread replaces each entry that has accounts by one job for each of them. No two jobs may share a
+// name or a table. The entry's own name and table are taken, too: they stand for all its jobs, and
 // for the view over their tables.
 func (c *Config) spread(d *strict.Decoder) {
 	entries := c.Jobs
@@ -164,8 +166,8 @@ func (c *Config) spread(d *strict.Decoder) {
 	c.checkAccounts(d, used)
 }
 
-// byAccount are the jobs of an entry: one for each of its accounts, or the entry itself. They share
-// what the entry says.
+// byAccount returns the jobs of an entry: one for each of its accounts, or the entry itself. They
+// share the entry's other values.
 func (c *Config) byAccount(d *strict.Decoder, entry Job) (list []Job) {
 	if entry.accounts == nil {
 		return []Job{entry}
@@ -197,8 +199,8 @@ func (c *Config) byAccount(d *strict.Decoder, entry Job) (list []Job) {
 	return list
 }
 
-// checkAccounts wants a token of each account, and no account twice. One that no job uses is likely
-// a slip.
+// checkAccounts refuses accounts without a token, and two that are the same. It warns of an account
+// that no job uses, which is likely a slip.
 func (c *Config) checkAccounts(d *strict.Decoder, used map[string]bool) {
 	type identity struct{ token, id string }
 	seen := map[identity]string{}

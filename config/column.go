@@ -14,10 +14,10 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// columnForm is what Parquet readers and warehouses take as a name without quoting.
+// columnForm matches the names that Parquet readers and warehouses take without quoting.
 var columnForm = strict.Expr(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
-// dimension is any name of a column. An editor completes the names that the catalogue has.
+// dimension reads any name of a column. Its schema lets an editor complete the catalogue's names.
 var dimension = strict.Shape[string]{
 	Read: strict.Text.Read,
 	Schema: func() *jsonschema.Schema {
@@ -26,9 +26,9 @@ var dimension = strict.Shape[string]{
 	},
 }
 
-// checkDimensions looks at the dimensions that the catalogue lacks. As with metrics, the service
-// has more than any list of them, so an unknown one is asked for. Its column is a text: how the
-// service would write a date is unknown.
+// checkDimensions warns of dimensions that the catalogue lacks, and refuses metrics among the
+// dimensions. As with metrics, the service has more than any list of them, so an unknown dimension
+// is asked for. Its column is a text, because it is unknown how the service would write a date.
 func checkDimensions(d *strict.Decoder, r *Report, p *parts) {
 	for _, dim := range p.dimensions {
 		_, known := catalog.Dimension(dim.Text)
@@ -44,8 +44,8 @@ func checkDimensions(d *strict.Decoder, r *Report, p *parts) {
 				"types: {%s: string} ends this warning", dim.Text, otherwise(didYouMeanDimension(dim.Text)), dim.Text)
 		}
 	}
-	// That the service knows a dimension shows in the header of its answer. A filter that it
-	// ignored would show nowhere, so one that is likely misspelt is a mistake.
+	// The header of an answer shows whether the service knows a dimension. Nothing would show that
+	// it ignored a filter, so a filter that is likely misspelt is refused.
 	for _, f := range p.filteredDimensions {
 		near := didYouMeanDimension(f.Text)
 		switch {
@@ -61,13 +61,13 @@ func checkDimensions(d *strict.Decoder, r *Report, p *parts) {
 }
 
 func didYouMeanDimension(name string) string {
-	if name == "date" { // of every other tool
+	if name == "date" { // what every other tool calls it
 		return "; did you mean day?"
 	}
 	return strict.DidYouMean(name, catalog.Dimensions())
 }
 
-// checkColumns sees that the columns that are known before the service is asked have good and
+// checkColumns checks that the columns that are known before the service is asked have valid and
 // distinct names.
 func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.Node) {
 	lines, spelled, typed, renamed := map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]strict.Node{}
@@ -147,7 +147,7 @@ func known(name string) bool {
 	return dimension || metric
 }
 
-// ofEvent splits the name of an event's metric.
+// ofEvent splits the name of an event's metric into the event's slug and the catalogue's metric.
 func ofEvent(name string) (slug, metric string, is bool) {
 	for at := range name {
 		if _, known := catalog.EventMetric(name[at+1:]); at > 0 && name[at] == '_' && known {
@@ -157,16 +157,19 @@ func ofEvent(name string) (slug, metric string, is bool) {
 	return "", "", false
 }
 
-// The names that any sink could give a column: at most as long as Postgres has them, none of those
-// that it has in each table, and none with an underscore at its beginning, as what BigQuery and
-// Iceberg keep to themselves has, and the columns of a fetch.
+// The names that every sink allows for a column:
+//   - they aren't longer than Postgres takes them
+//   - they aren't those of the system columns that Postgres has in each table
+//   - they don't begin with an underscore, as do the names that BigQuery and Iceberg reserve, and
+//     the columns about the fetch
 var (
 	newName = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9_]{0,62}$`),
 		"a column name of a letter, and up to 62 letters, digits and underscores")
 	systemColumn = strict.Expr(`^(?i:tableoid|[cx](min|max)|ctid)$`)
 )
 
-// newNames is a mapping of dimensions and metrics to names of columns. Its entries go to *all.
+// newNames reads a mapping of dimensions and metrics to names of columns. It appends the entries to
+// *all.
 func newNames(all *[]strict.Entry) strict.Shape[map[string]string] {
 	return strict.MapOf(func(d *strict.Decoder, e strict.Entry, key string) (string, bool) {
 		*all = append(*all, e)
@@ -183,7 +186,7 @@ func newNames(all *[]strict.Entry) strict.Shape[map[string]string] {
 var columnType = strict.OneOf(catalog.String.String(), catalog.Int64.String(), catalog.Decimal.String(),
 	catalog.Double.String())
 
-// types is a mapping of columns to types. The columns go to *columns.
+// types reads a mapping of columns to types. It appends the columns to *columns.
 func types(columns *[]strict.Item) strict.Shape[map[string]catalog.Type] {
 	return strict.MapOf(func(d *strict.Decoder, e strict.Entry, key string) (t catalog.Type, ok bool) {
 		*columns = append(*columns, strict.Item{Text: e.Key, Node: e.KeyNode})

@@ -1,6 +1,7 @@
-// Package config reads the YAML file that says what to ferry where. Without it, a slip of the pen
-// would be found at night by a failed run, or never: every key, name and value is checked here,
-// with its place in the file, before any call.
+// Package config reads the YAML file that says what to load from where, and into which sinks.
+// Without it, a slip in the file would be found at night by a failed run, or never: every key, name
+// and value is checked here, before any request, and mistakes are reported with their place in the
+// file.
 //
 //	reportferry.yml                            Config
 //	  service: ...          ─┐                   Service
@@ -11,9 +12,9 @@
 //	    ...                 ─┘
 //	                           Schema ───────>  JSON Schema, for editors
 //
-// Each kind has a file of its own here: its part of a Job, and the table of its keys. The tables
-// are read by package strict, and the JSON Schema and README.md beside this file are made from
-// them.
+// The part of a Job that belongs to one kind is in a file with the table of the kind's keys.
+// Package strict reads a config by these tables, and the JSON Schema and README.md beside this file
+// are made from them.
 package config
 
 import (
@@ -33,28 +34,27 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// Config is the file. Defaults are filled in, and every rule holds that can be checked without the
-// service.
+// Config is the content of the file. Defaults are filled in, and every rule holds that can be
+// checked without the service.
 type Config struct {
-	Root      string // folder that its relative paths were relative to; they are absolute by now
-	RootNamed bool   // the file or the environment names the root; else it is the file's folder
+	Root      string // folder to which the file's relative paths were relative; they are absolute here
+	RootNamed bool   // whether the file or the environment names the root; if not, it is the file's folder
 	Service   Service
-	Accounts  []*Account    // of the service, in the order of the file; jobs without one are of Service itself
+	Accounts  []*Account    // in the order of the file; jobs without an account have that of Service
 	Ledger    string        // bucket URL of the ledger
 	Audit     string        // sink URL of the tables that record what runs did; empty: none
 	Export    string        // bucket URL of the console's pages; empty: they aren't written
-	Console   string        // where people find the console's pages; empty: nowhere
-	Notify    []Notify      // who is told when something is wrong
-	Heartbeat string        // a reference to the address that hears of runs; empty: none
+	Console   string        // address at which people find the console's pages; empty: none
+	Notify    []Notify      // receivers of notices when something is wrong
+	Heartbeat string        // a reference to the address that is called at each run; empty: none
 	SpoolDir  string        // folder of the spool files; empty: the system's folder for temporary files
-	States    string        // begins the names of the tables that describe the jobs' tables; empty: there are none
+	States    string        // prefix of the names of the tables that describe the jobs' tables; empty: there are none
 	Parquet   Parquet       // how files are written
-	Raw       Raw           // of jobs that don't say otherwise
-	KeepDays  int           // how long the ledger keeps what partitions were before; 0: for ever
+	Raw       Raw           // where raw answers are kept, unless a job says otherwise
+	KeepDays  int           // how long the ledger keeps earlier states of partitions; 0: for ever
 	Lease     time.Duration // how long a lease lasts that isn't renewed
 	Jobs      []Job
-	// What is allowed and yet likely a slip, in the order of the file; a file with warnings is
-	// good.
+	// What is allowed but likely a slip, in the order of the file; a file with warnings is valid.
 	Warnings []*strict.Error
 }
 
@@ -83,7 +83,7 @@ func Parse(name string, data []byte, env strict.Env) (*Config, error) {
 	return c, nil
 }
 
-// Show is Parse for people: every key with what it is by then, as strict.Show gives them.
+// Show returns every key with the value that it has after Parse, for people, as strict.Show does.
 func Show(name string, data []byte, env strict.Env, redact func(string) string) ([]strict.Shown, error) {
 	shown, _, err := strict.Show(data, configObject(&Config{}), options(name, env), redact)
 	return shown, err
@@ -93,6 +93,7 @@ func options(name string, env strict.Env) strict.Options {
 	return strict.Options{File: name, Env: env, Example: "config/example.yml"}
 }
 
+// configObject describes the keys of the file, which fill c, and sets their defaults.
 func configObject(c *Config) strict.Object {
 	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, usualStates
 	c.Parquet.Pages = "v2"
@@ -185,7 +186,7 @@ var parquetBlock = strict.ObjectOf(func(p *Parquet) strict.Object {
 			"and older readers want v1. What is there stays as it is until its partition is put again.")}}
 })
 
-// pagesURL is the URL of a place for files.
+// pagesURL reads the URL of a bucket or folder for files.
 var pagesURL = strict.Checked(bucketURL, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 	if scheme, _, _ := strings.Cut(s, ":"); slices.Contains([]string{"bigquery", "postgres", "iceberg"}, scheme) {
 		d.Fail(n, "%s: pages are files, which a database doesn't take; want a bucket or a folder, such as "+
@@ -197,8 +198,8 @@ var pagesURL = strict.Checked(bucketURL, func(d *strict.Decoder, n strict.Node, 
 
 var pageAddress = strict.Matching(strict.Expr(`^https?://[^\s/]+\S*$`), "an address such as https://status.example.com")
 
-// checkHosts wants the address of every host that a job asks or pushes to. A config without jobs is
-// for commands that ask.
+// checkHosts requires the address of every host that a job asks or pushes to. A config without jobs
+// needs the host of reports, because commands such as report ask it.
 func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
 	s := c.Service
 	if service == nil || s.Embedded {
@@ -221,8 +222,8 @@ func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
 	}
 }
 
-// Schema is the JSON Schema (draft 2020-12) of a config, for editors that complete and check while
-// one types. It is made from the tables that Parse reads by, and allows every file that Parse
+// Schema returns the JSON Schema (draft 2020-12) of a config, for editors that complete and check
+// while one types. It is made from the tables that Parse uses, and allows every file that Parse
 // takes.
 func Schema() ([]byte, error) {
 	s := configObject(new(Config)).Schema()

@@ -20,7 +20,7 @@ var (
 	dimensionOperators = slices.Concat(listOperators, textOperators)
 )
 
-// filters is a mapping of <dimension or metric>__<operator> to values. The metrics go to
+// filters reads a mapping of <dimension or metric>__<operator> to values. It appends the metrics to
 // p.filtered, and the dimensions that the catalogue lacks to p.filteredDimensions.
 func filters(p *parts) strict.Shape[map[string][]string] {
 	return strict.MapOf(func(d *strict.Decoder, e strict.Entry, _ string) ([]string, bool) {
@@ -40,7 +40,7 @@ func filter(d *strict.Decoder, e strict.Entry, p *parts) ([]string, bool) {
 	forDimensions, forMetrics := strings.Join(dimensionOperators, ", "), strings.Join(metricOperators, ", ")
 	compares := slices.Contains(metricOperators, operator)
 	if !isDimension && !isMetric && slices.Contains(dimensionOperators, operator) && columnForm.MatchString(subject) {
-		isDimension = true // of those that the catalogue lacks
+		isDimension = true // one that the catalogue lacks
 		p.filteredDimensions = append(p.filteredDimensions, strict.Item{Text: subject, Node: e.KeyNode})
 	}
 	switch {
@@ -70,8 +70,8 @@ func filter(d *strict.Decoder, e strict.Entry, p *parts) ([]string, bool) {
 	return nil, false
 }
 
-// filtersSchema says the same as patterns of keys. The last two patterns refuse comparisons of
-// dimensions and filters of dates, which those before them would allow.
+// filtersSchema expresses the rules of filter as patterns of keys. The last two patterns refuse
+// comparisons of dimensions and filters of dates, which the patterns before them would allow.
 func filtersSchema() *jsonschema.Schema {
 	dates := slices.DeleteFunc(catalog.Dimensions(), func(name string) bool {
 		f, _ := catalog.Dimension(name)

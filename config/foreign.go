@@ -8,8 +8,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// What other tools call a key, with the key that it is here. People bring these words along; none
-// of them is near enough to the right one for a "did you mean".
+// The names that other tools have for a key, with what to write here. People are used to these
+// names, and none of them resembles the right one enough for a "did you mean".
 var (
 	otherServiceKeys = otherWords([][2]string{
 		{"write it as base_url", "url host endpoint api_url address server base"},
@@ -76,7 +76,7 @@ var (
 	})
 )
 
-// otherWords makes a table of refused keys of a list: what there is to say, and the words.
+// otherWords returns the hint for each refused key, from a list of hints and the keys of each.
 func otherWords(list [][2]string) map[string]string {
 	refused := map[string]string{}
 	for _, entry := range list {
@@ -87,14 +87,15 @@ func otherWords(list [][2]string) map[string]string {
 	return refused
 }
 
-// reportRefused are the keys that a report job doesn't have, and why.
+// reportRefused returns keys that a report job doesn't have, each with the reason.
 func reportRefused() map[string]string {
 	refused := maps.Clone(otherReportKeys)
 	maps.Copy(refused, refusedParameters)
 	return refused
 }
 
-// columnKey is about a dimension or metric that stands where a key of a report job belongs.
+// columnKey returns the hint for a dimension or metric that stands where a key of a report job
+// belongs. It is empty for any other key.
 func columnKey(key string) string {
 	if _, is := catalog.Dimension(key); is {
 		return fmt.Sprintf("a dimension, not a key: list it under dimensions, or keep some values of it by filters: "+
@@ -106,7 +107,8 @@ func columnKey(key string) string {
 	return ""
 }
 
-// keyOfJob is about a key of a job that stands at the top of the file.
+// keyOfJob returns the hint for a key of a job that stands at the top of the file. It is empty for
+// any other key.
 func keyOfJob(key string) string {
 	for _, f := range anyJob(new(Job)).Fields {
 		if f.Key == key {

@@ -22,16 +22,16 @@ type Job struct {
 	Schedule string
 	Zone     string   // IANA zone of the schedule; with Report.TimezoneID also of the report's days
 	Table    string   // unique in the file
-	Sinks    []string // URLs; none of a kind that fills no table
+	Sinks    []string // URLs; none for a kind that fills no table
 	Entry    string   // the name in the file, which stands for the jobs of all its accounts
-	Account  string   // whose numbers it fetches; empty: those of Service itself
-	line     int      // of the entry in the file
+	Account  string   // the account whose data it fetches; empty: that of Service
+	line     int      // line of the entry in the file
 	at       map[string]strict.Node
-	accounts []strict.Item // each has a job
+	accounts []strict.Item // the accounts of the entry; each gets a job
 
-	Warehouse Warehouse // what BigQuery makes of its table
-	Postgres  Postgres  // what a Postgres makes of it
-	Iceberg   Iceberg   // what an Iceberg catalog keeps of it
+	Warehouse Warehouse // how BigQuery keeps its table
+	Postgres  Postgres  // how a Postgres keeps it
+	Iceberg   Iceberg   // how long an Iceberg catalog keeps its states
 
 	Report  *Report  // kind report, else nil
 	Events  *Events  // kind events, else nil
@@ -40,7 +40,7 @@ type Job struct {
 	Apps    *Apps    // kind apps, else nil
 }
 
-// Pushing is the part of an entry that all kinds have that push files; nil: the job's kind doesn't.
+// Pushing returns the settings that all kinds have that push files. It is nil for the other kinds.
 func (j Job) Pushing() *Push {
 	switch {
 	case j.Spend != nil:
@@ -52,10 +52,10 @@ func (j Job) Pushing() *Push {
 }
 
 // AsksService tells whether the job asks the host of reports and app automation, which wants the
-// API token. The others push to hosts of their own.
+// API token. The other jobs push to other hosts.
 func (j Job) AsksService() bool { return j.Pushing() == nil }
 
-// Job is the job of a name; an empty one when there is none.
+// Job returns the job of a name, or an empty one when there is none.
 func (c *Config) Job(name string) Job {
 	for _, j := range c.Jobs {
 		if j.Name == name {
@@ -65,8 +65,8 @@ func (c *Config) Job(name string) Job {
 	return Job{}
 }
 
-// Named are the jobs that a name stands for: the one of that name, or those of the entry, one for
-// each of its accounts.
+// Named returns the jobs that a name stands for: the one of that name, or those of the entry, one
+// for each of its accounts.
 func (c *Config) Named(name string) (list []Job) {
 	for _, j := range c.Jobs {
 		if j.Name == name || j.Entry == name {
@@ -76,7 +76,7 @@ func (c *Config) Named(name string) (list []Job) {
 	return list
 }
 
-// jobList is the list of jobs.
+// jobList reads the list of jobs.
 func jobList() strict.Shape[[]Job] {
 	return strict.Shape[[]Job]{
 		Read: readJobs,
@@ -116,7 +116,7 @@ func readJob(d *strict.Decoder, n strict.Node) Job {
 	return j
 }
 
-// jobFields are the keys that a job of every kind has.
+// jobFields returns the keys that a job of every kind has.
 func jobFields(j *Job) []strict.Field {
 	j.Zone = "UTC"
 	return []strict.Field{
@@ -158,8 +158,8 @@ var name = strict.Matching(nameForm, "a small letter, then up to 127 small lette
 // cronForm is the outline of what the cron library takes.
 const cronForm = `^(@\S.*|\s*[^\s@]\S*(\s+\S+){4}\s*)$`
 
-// schedule is a cron expression. The zone has a key of its own. A schedule that never fires is a
-// mistake, because a job that never runs looks like one that has nothing to do.
+// schedule reads a cron expression. The zone has a key of its own. A schedule that never fires is
+// refused, because a job that never runs looks like one that has nothing to do.
 var schedule = strict.Shape[string]{
 	Read: strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 		if strings.Contains(s, "TZ=") { // the library panics on a zone without a space behind it
@@ -178,7 +178,8 @@ var schedule = strict.Shape[string]{
 				"6 * * *\" for every day at 6:00, got %s", key, got)
 			return false
 		}
-		// From a fixed day, so that a file isn't right in one year and wrong in another.
+		// The search starts on a fixed day, so that a file isn't valid in one year and invalid in
+		// another.
 		if spec.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
 			d.Fail(n, "%s: %q never fires, because no year has such a day", key, s)
 			return false
@@ -204,7 +205,7 @@ func isZone(s string) bool {
 	return err == nil && s != "Local" // Local is the zone of whatever machine runs this
 }
 
-// titled is s with a name for what it is, which the schema shows.
+// titled returns s with a title in its schema, which says what the text is.
 func titled[T any](s strict.Shape[T], title string) strict.Shape[T] {
 	return strict.Shape[T]{Read: s.Read, Schema: func() *jsonschema.Schema {
 		v := s.Schema()
@@ -215,8 +216,8 @@ func titled[T any](s strict.Shape[T], title string) strict.Shape[T] {
 
 var schemeForm = strict.Expr(`^[a-z][a-z0-9+.-]*://`)
 
-// bucketURL is the URL of a ledger or a sink. Messages don't repeat it, because its query may hold
-// a secret.
+// bucketURL reads the URL of a ledger or a sink. Messages don't repeat it, because its query may
+// hold a secret.
 var bucketURL = strict.Shape[string]{
 	Read: strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 		_, err := url.Parse(s)

@@ -10,7 +10,7 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// kind is a kind of job: what it adds to the keys that every job has.
+// kind is a kind of job, with the keys that it adds to those that every job has.
 type kind struct {
 	name, doc string
 	// keys makes the kind's part of j, with its defaults, and gives the keys that fill it.
@@ -34,7 +34,8 @@ var kinds = []kind{
 		doc: "Keeps the account's apps as a file declares them, by app automation."},
 }
 
-// noTable refuses the keys that say where and how a table is kept, and of whom its rows are.
+// noTable returns the keys that a kind without a table lacks, each with the reason: those that say
+// where and how a table is kept, and which account its rows are from.
 func noTable(kind, instead string) map[string]string {
 	none := fmt.Sprintf("a job of kind %s fills no table", kind)
 	return map[string]string{"accounts": fmt.Sprintf("only reports and events are fetched by account; a job of kind "+
@@ -52,8 +53,8 @@ func kindNames() []string {
 
 var kindName = strict.OneOf(kindNames()...)
 
-// kindOf is the kind that a job names. false: it names none that exists, which is noted when the
-// key is read.
+// kindOf returns the kind that a job names. It returns false when there is no such kind, which is
+// reported when the key is read.
 func kindOf(d *strict.Decoder, n strict.Node) (kind, bool) {
 	if !d.IsMapping(n) {
 		return kind{}, false
@@ -68,8 +69,8 @@ func kindOf(d *strict.Decoder, n strict.Node) (kind, bool) {
 	return kind{}, false
 }
 
-// jobObject is a job of one kind: the keys of every job, and those of the kind. A key that only
-// another kind has is refused with the name of that kind.
+// jobObject describes the keys of a job of one kind: those of every job, and those of the kind. A
+// key that only another kind has is refused with the name of that kind.
 func jobObject(j *Job, of kind) strict.Object {
 	o := of.keys(j)
 	o.What = "a job"
@@ -90,8 +91,8 @@ func jobObject(j *Job, of kind) strict.Object {
 	return o
 }
 
-// anyJob is a job of unknown kind: no key of any kind is a mistake, none is missing, and none is
-// read.
+// anyJob describes the keys of a job of unknown kind: the keys of all kinds are allowed, and none
+// of these is required or read.
 func anyJob(j *Job) strict.Object {
 	o := strict.Object{What: "a job", Like: "{name: campaigns_daily, kind: report}", Fields: jobFields(j),
 		Unknown: func(key string) string {
@@ -115,7 +116,7 @@ type Events struct {
 	Codec  string   // zstd, snappy or none
 }
 
-// eventsKeys are the keys of kind events.
+// eventsKeys returns the keys of kind events.
 func eventsKeys(j *Job) strict.Object {
 	e := &Events{Codec: "zstd"}
 	j.Events = e
@@ -132,10 +133,10 @@ func eventsKeys(j *Job) strict.Object {
 // Apps is what a job of kind apps keeps as a file declares it.
 type Apps struct {
 	File       string        // the file of apps, which package config/apps reads
-	TicketWait time.Duration // for one migration to end, before it is left for the next run
+	TicketWait time.Duration // how long one migration may take before it is left for the next run
 }
 
-// appsKeys are the keys of kind apps.
+// appsKeys returns the keys of kind apps.
 func appsKeys(j *Job) strict.Object {
 	a := &Apps{TicketWait: 15 * time.Minute}
 	j.Apps = a

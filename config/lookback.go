@@ -14,14 +14,14 @@ import (
 
 const longestLookback = 3660 // ten years of days
 
-// lookback is the value of the key: a number of days, or auto, or probe, which is auto with a
-// question first.
+// lookback is the value of the key lookback: a number of days, or auto, or probe, which is auto but
+// asks for the totals first.
 type lookback struct {
 	auto, probe bool
 	days        int
 }
 
-// String is the value of the key.
+// String returns the value as the file has it.
 func (l lookback) String() string {
 	switch {
 	case l.probe:
@@ -32,8 +32,8 @@ func (l lookback) String() string {
 	return strconv.Itoa(l.days)
 }
 
-// means says in words until when a partition of the report is fetched again; empty: the value says
-// it.
+// means says in words until when a partition of the report is fetched again. It is empty when the
+// value itself says it.
 func (l lookback) means(r *Report) string {
 	if r.Period == wholeTable {
 		return "the whole table each time"
@@ -96,10 +96,10 @@ func checkLookback(d *strict.Decoder, r *Report, p *parts, finalAfter strict.Nod
 			"it, so that finals may change; want at least %dd, or fewer days of lookback and cohort", r.FinalAfter,
 			last, last)
 	}
-	if r.FinalAfter > r.Lookback { // what is final then is fetched then
+	if r.FinalAfter > r.Lookback { // a fetch at that age makes a partition final
 		r.Horizons = slices.Compact(slices.Sorted(slices.Values(append(r.Horizons, r.FinalAfter))))
 	}
-	if r.Period == wholeTable { // fetched whole each time
+	if r.Period == wholeTable { // the whole table is fetched each time
 		r.Horizons = nil
 		return
 	}
@@ -124,13 +124,13 @@ func checkLookback(d *strict.Decoder, r *Report, p *parts, finalAfter strict.Nod
 		max(r.Lookback, slices.Max(append(r.Horizons, 0))))
 }
 
-// placed is a metric of the report and its place.
+// placed is a metric of the report, and its place in the file.
 type placed struct {
 	catalog.Field
 	node strict.Node
 }
 
-// metricFields is what the catalogue knows of the metrics that the config spells out.
+// metricFields returns what the catalogue knows of the metrics that the config spells out.
 func metricFields(r *Report, p *parts) []placed {
 	var fields []placed
 	for _, m := range p.metrics {
@@ -155,9 +155,12 @@ func metricFields(r *Report, p *parts) []placed {
 	return fields
 }
 
-// automatic gives the days in which everything may change, and the ages beyond them at which a
-// cohort is whole, and at which it is final, because what happened on its last day is restated,
-// too; those within them too when a period isn't fetched each night.
+// automatic returns for how many days everything may change, and at which ages after that a
+// partition is fetched once more:
+//   - when the period of a cohort metric is over
+//   - when this metric is final, because what happened on the period's last day is restated, too
+//
+// With probe, ages within these days are included, because partitions aren't fetched each night.
 func automatic(r *Report, fields []placed) (days int, horizons []int) {
 	days = catalog.Restated
 	spend := strings.Join(r.Parameters["ad_spend_mode"], "")

@@ -10,7 +10,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// metric is any slug. An editor completes those that the catalogue spells out.
+// metric reads any slug. Its schema lets an editor complete those that the catalogue spells out.
 var metric = strict.Shape[string]{
 	Read: strict.Text.Read,
 	Schema: func() *jsonschema.Schema {
@@ -58,7 +58,7 @@ func checkMetrics(d *strict.Decoder, r *Report, p *parts) {
 	}
 }
 
-// otherwise joins what was likely meant with what is done.
+// otherwise joins, in a message, the hint at what was likely meant with what is done if it wasn't.
 func otherwise(meant string) string {
 	if meant == "" {
 		return ";"
@@ -66,17 +66,17 @@ func otherwise(meant string) string {
 	return meant + " Otherwise"
 }
 
-const eventPrefix = "{e}_" // of the slugs of events' metrics in the catalogue
+const eventPrefix = "{e}_" // begins the slugs of events' metrics in the catalogue
 
 var (
 	trailingPeriod = strict.Expr(`_([dwm][0-9]{1,3})$`)
 	leadingPeriod  = strict.Expr(`^([dwm][0-9]{1,3})_`)
 )
 
-// didYouMeanMetric compares a name with the catalogue's slugs. Slugs with a period get the one that
-// the name has.
+// didYouMeanMetric returns a hint at the catalogue's slug that resembles a name, if there is one.
+// Slugs with a period are compared with the period that the name has.
 func didYouMeanMetric(name string) string {
-	if m := leadingPeriod.Submatch(name); m != nil { // as metrics of events have it
+	if m := leadingPeriod.Submatch(name); m != nil { // the place that it has in metrics of events
 		turned := strings.TrimPrefix(name, m[0]) + "_" + m[1]
 		if _, ok := catalog.Metric(turned); ok {
 			return "; did you mean " + turned + "?"
@@ -84,7 +84,7 @@ func didYouMeanMetric(name string) string {
 	}
 	for _, slug := range catalog.Metrics() {
 		f, _ := catalog.Line(slug)
-		// What the dashboard calls it.
+		// The name may be what the dashboard calls the metric.
 		if label, _, _ := strings.Cut(f.Description, " = "); catalog.SameWord(label, name) && slug != name {
 			return "; did you mean " + slug + "?"
 		}
@@ -100,7 +100,8 @@ func didYouMeanMetric(name string) string {
 	}))
 }
 
-// didYouMeanEventMetric compares what follows an event's slug.
+// didYouMeanEventMetric returns a hint at the catalogue's ending that resembles what follows an
+// event's slug, if there is one.
 func didYouMeanEventMetric(name string) string {
 	names := slugs(name, leadingPeriod, func(slug string) (string, bool) {
 		return strings.CutPrefix(slug,
@@ -113,8 +114,8 @@ func didYouMeanEventMetric(name string) string {
 	}))
 }
 
-// slugs lists the catalogue's slugs that keep takes. {p}, which stands for any period, is filled
-// with the period of name, so that only the rest of the two is compared.
+// slugs lists the catalogue's slugs that keep accepts, as keep returns them. {p}, which stands for
+// any period, is replaced by the period of name, so that only the rest of the two is compared.
 func slugs(name string, period strict.Expression, keep func(slug string) (string, bool)) []string {
 	p := "d7"
 	if m := period.Submatch(name); m != nil {

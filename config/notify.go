@@ -6,19 +6,19 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// Notify is somebody who is told when something is wrong.
+// Notify is a receiver of notices about what is wrong.
 type Notify struct {
 	URL    string        // a reference to the address
-	On     []string      // which reasons; none: all
-	Jobs   []string      // which jobs; none: all
-	Remind time.Duration // how often of what goes on; 0: never
+	On     []string      // reasons for which it gets notices; none: all of Reasons
+	Jobs   []string      // jobs about which it gets notices; none: all
+	Remind time.Duration // how often a notice of what goes on is repeated; 0: never
 }
 
 // Reasons are what a notice may be about.
 var Reasons = []string{"failed", "stale", "held_back", "unreconciled", "changed_after_final", "not_taken", "conflict",
 	"schema", "denied", "resolved"}
 
-// receivers is the list of those who are told.
+// receivers reads the list of receivers.
 func receivers() strict.Shape[[]Notify] {
 	return strict.ListOf(func(n *Notify) strict.Object {
 		return strict.Object{What: "notify", Fields: []strict.Field{
@@ -39,7 +39,8 @@ func receivers() strict.Shape[[]Notify] {
 	}, nil)
 }
 
-// checkReceivers wants the names of jobs that there are. That of an entry stands for its jobs.
+// checkReceivers refuses names of jobs that don't exist. It replaces the name of an entry by the
+// names of its jobs.
 func checkReceivers(d *strict.Decoder, c *Config, at strict.Node) {
 	for i, n := range c.Notify {
 		var names []string

@@ -10,9 +10,9 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// A Parameter is a parameter of the service's reports that goes there as the config has it. Its one
-// declaration makes the key of report jobs, its JSON Schema, the flag of the report command and the
-// part of the table's fingerprint.
+// A Parameter is a parameter of the service's reports that is sent as the config has it. Its
+// declaration here is the only one: the key of report jobs, its JSON Schema, the flag of the report
+// command and the part of the table's fingerprint are made from it.
 type Parameter struct {
 	Name    string
 	Example string   // a value as the file would spell it
@@ -59,11 +59,11 @@ var parameters = []Parameter{
 
 var attributionTypes = []string{"click", "impression", "engaged_ad"}
 
-// Parameters gives every declared parameter, in the order of their keys.
+// Parameters returns every declared parameter, in the order of their keys.
 func Parameters() []Parameter { return slices.Clone(parameters) }
 
-// DefaultParameters gives the values of a report that says nothing of its parameters, by name.
-// Every parameter is there, also those without a default.
+// DefaultParameters returns the values, by name, of a report that sets no parameters. It includes
+// parameters without a default.
 func DefaultParameters() map[string][]string {
 	values := map[string][]string{}
 	for _, p := range parameters {
@@ -72,7 +72,7 @@ func DefaultParameters() map[string][]string {
 	return values
 }
 
-// Usage is the parameter in one line, for the help of a flag.
+// Usage describes the parameter in one line, for the help of a flag.
 func (p Parameter) Usage() string {
 	line, _, _ := strings.Cut(p.Doc, ".")
 	line = strings.ToLower(line[:1]) + line[1:]
@@ -82,7 +82,7 @@ func (p Parameter) Usage() string {
 	return line
 }
 
-// parameterFields are the keys that put the parameters' values into a map.
+// parameterFields returns the keys that put the parameters' values into a map.
 func parameterFields(into map[string][]string) []strict.Field {
 	var fields []strict.Field
 	for _, p := range parameters {
@@ -95,7 +95,7 @@ func parameterFields(into map[string][]string) []strict.Field {
 	return fields
 }
 
-// shape is what the parameter's values look like.
+// shape returns how the parameter's values are read.
 func (p Parameter) shape() strict.Shape[[]string] {
 	one := value
 	if p.Allowed != nil {
@@ -115,7 +115,7 @@ func (p Parameter) shape() strict.Shape[[]string] {
 	})
 }
 
-// written is the parameter's values as a file has them.
+// written returns the parameter's values as a file has them.
 func (p Parameter) written(values []string) any {
 	switch {
 	case p.Flag:
@@ -126,6 +126,7 @@ func (p Parameter) written(values []string) any {
 	return strings.Join(values, "")
 }
 
+// schema returns the JSON Schema of the parameter's values.
 func (p Parameter) schema() *jsonschema.Schema {
 	s := p.shape().Schema()
 	s.Default = strict.Default(p.written(p.Default))

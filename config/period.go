@@ -18,7 +18,7 @@ type Start struct {
 	DaysAgo int
 }
 
-// On gives the first day wanted when today is the given day.
+// On returns the first day wanted when today is the given day.
 func (s Start) On(today civil.Date) civil.Date {
 	if s.Date != (civil.Date{}) {
 		return s.Date
@@ -33,7 +33,7 @@ type Page struct {
 	Unit  byte
 }
 
-// String is the value of the key; empty: it follows from the dimensions.
+// String returns the value as the file has it. It is empty when it follows from the dimensions.
 func (p Page) String() string {
 	if p.Count == 0 {
 		return ""
@@ -47,7 +47,7 @@ var earliestStart = civil.Date{Year: 2010, Month: 1, Day: 1}
 
 const wantStart = "a date such as 2026-01-31, or days before today such as -30d"
 
-// start takes any date of the calendar from earliestStart on.
+// start reads a Start: any date of the calendar from earliestStart on, or days before today.
 var start = strict.As(
 	strict.Matching(strict.Expr(`^(-[0-9]{1,4}d|[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`), wantStart),
 	func(d *strict.Decoder, n strict.Node, key, s string) (Start, bool) {
@@ -69,8 +69,8 @@ var start = strict.As(
 
 var isoDate = strict.Expr(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
-// until is one of two words. A table of a job goes on, so a date is a range of the past in truth,
-// which has a command.
+// until reads one of two words. It refuses a date, because a job's table goes on, and a range of
+// the past is fetched by the command backfill.
 var until = strict.Shape[string]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
 		if v, _ := d.Scalar(n); isoDate.MatchString(fmt.Sprint(v)) {
@@ -94,8 +94,8 @@ var page = strict.As(
 		return Page{Count: count, Unit: s[len(s)-1]}, true
 	})
 
-// finest is the order of the date dimensions, and what follows from the first of them that a report
-// has.
+// finest lists the date dimensions from the finest on. The first of them that a report has decides
+// the report's period and its page.
 var finest = []struct {
 	dimension, period string
 	page              Page // the default, in the only unit that fits

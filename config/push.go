@@ -12,13 +12,13 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// Push is what every kind that sends files record by record is told.
+// Push has the settings of every kind that sends files record by record.
 type Push struct {
 	Source     string        // URL of files; {date} is a day, * any characters but a slash
 	Rejects    string        // bucket URL of the files with refused rows
-	MaxRejects MaxRejects    // of a file, before nothing of it is sent
-	OnUnknown  string        // a record whose answer was lost: resend, or park for a person
-	WindowDays int           // files of so many days back are looked at
+	MaxRejects MaxRejects    // how much of a file may be refused before nothing of it is sent
+	OnUnknown  string        // what happens to a record whose answer was lost: resend, or park for a person
+	WindowDays int           // how many days back files are looked for
 	First      bool          // old files are sent although nothing that the job has pushed is on record
 	Quiet      time.Duration // a file that changed more recently waits; 0: none does
 	Rate       float64       // records a second
@@ -40,10 +40,10 @@ type MaxRejects struct {
 // A Share is a part of a whole: 0.05 is 5 %.
 type Share float64
 
-// String is the share in percent, as the file has it.
+// String returns the share in percent, as the file has it.
 func (s Share) String() string { return strconv.FormatFloat(float64(s)*100, 'g', 12, 64) + "%" }
 
-// String is the value of the key.
+// String returns the value as the file has it.
 func (m MaxRejects) String() string {
 	if m.Share > 0 {
 		return m.Share.String()
@@ -51,23 +51,23 @@ func (m MaxRejects) String() string {
 	return strconv.Itoa(m.Count)
 }
 
-// usualQuiet is more than whoever writes a file in several goes takes between two of them.
+// usualQuiet is longer than the pauses of a writer that writes a file in several steps.
 const usualQuiet = 5 * time.Minute
 
 var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5}, WindowDays: 7, Quiet: usualQuiet,
 	Rate: 10, InFlight: 8}
 
-// A record is what a kind sends of each row.
+// A record describes what a kind sends for each row of a file.
 type record struct {
 	fields   []recordField
 	own      []string // fields that have a value of their own in each record
 	constant string   // an example of constants
-	column   string   // and of columns
+	column   string   // an example of columns
 	look     func(d *strict.Decoder, constants map[string]string, at map[string]strict.Node)
-	resend   string // what the word of on_unknown does
+	resend   string // what the values of on_unknown do
 }
 
-// keys are those that fill p.
+// keys returns the keys that fill p.
 func (p *Push) keys(r record) []strict.Field {
 	constants := func(d *strict.Decoder, f map[string]string, at map[string]strict.Node) {
 		for _, name := range r.own {
@@ -110,8 +110,8 @@ func (p *Push) keys(r record) []strict.Field {
 	}
 }
 
-// quietTime is a length of time, or 0. true and false are what they were when there was no other
-// choice.
+// quietTime reads a length of time, or 0. It also takes true and false, which were the only values
+// once.
 var quietTime = strict.Shape[time.Duration]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (time.Duration, bool) {
 		switch v, _ := d.Scalar(n); v {
@@ -133,7 +133,7 @@ var quietTime = strict.Shape[time.Duration]{
 
 var beyondSource = strict.Expr(`[{}]|\*\*`)
 
-// source is the URL of files. Messages don't repeat it, because its query may hold a secret.
+// source reads the URL of files. Messages don't repeat it, because its query may hold a secret.
 var source = strict.Checked(titled(bucketURL, "a URL such as gs://bucket/in/{date}/*.csv"),
 	func(d *strict.Decoder, n strict.Node, key, s string) bool {
 		path, _, _ := strings.Cut(s, "?")
@@ -154,7 +154,7 @@ var source = strict.Checked(titled(bucketURL, "a URL such as gs://bucket/in/{dat
 
 var shareForm = strict.Expr(`^[0-9]{1,3}(\.[0-9]+)?%$`)
 
-// share is a number with a percent sign.
+// share reads a number with a percent sign.
 var share = strict.Shape[Share]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (Share, bool) {
 		v, _ := d.Scalar(n)
@@ -169,7 +169,7 @@ var share = strict.Shape[Share]{
 	},
 }
 
-// shareOrNone is a share that may be 0%.
+// shareOrNone reads a share that may be 0%.
 var shareOrNone = strict.Shape[Share]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (Share, bool) {
 		if v, _ := d.Scalar(n); v == "0%" {
@@ -180,13 +180,14 @@ var shareOrNone = strict.Shape[Share]{
 	Schema: share.Schema,
 }
 
+// readShare reads a share above 0% and up to 100%. ok is false for anything else.
 func readShare(v any) (Share, bool) {
 	s, _ := v.(string)
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
 	return Share(percent / 100), shareForm.MatchString(s) && err == nil && percent > 0 && percent <= 100
 }
 
-// maxRejects is a number of rows, or a share with a percent sign.
+// maxRejects reads a number of rows, or a share with a percent sign.
 var maxRejects = strict.Shape[MaxRejects]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (MaxRejects, bool) {
 		v, _ := d.Scalar(n)
@@ -211,8 +212,8 @@ var maxRejects = strict.Shape[MaxRejects]{
 // A recordField is a field of a record that a push kind sends.
 type recordField struct{ name, doc string }
 
-// byField reads a text for each of the fields, and gives those that the file has, by name. look
-// checks them, with their places; it may be nil.
+// byField reads a mapping of fields to texts. look checks those that the file has, with their
+// places in the file; it may be nil.
 func byField(what string, fields []recordField, s strict.Shape[string],
 	look func(d *strict.Decoder, texts map[string]string, at map[string]strict.Node)) strict.Shape[map[string]string] {
 	return strict.ObjectOf(func(texts *map[string]string) strict.Object {
@@ -239,8 +240,8 @@ func byField(what string, fields []recordField, s strict.Shape[string],
 	})
 }
 
-// notField is about a name in front of a column that is no field: likely the two stand the wrong
-// way round.
+// notField returns a function that gives the hint for a key under columns that is no field: likely
+// the field and the column are the wrong way round.
 func notField(fields []recordField) func(string) string {
 	var names []string
 	for _, f := range fields {

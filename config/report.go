@@ -13,21 +13,21 @@ import (
 type Report struct {
 	Start Start  // first day wanted
 	Until string // last day wanted: yesterday or today
-	// Of a partition: day (by hour too), week, month, quarter, year, or whole without a date
-	// dimension.
+	// Length of a partition: day (for a report by hour, too), week, month, quarter, year, or whole
+	// without a date dimension.
 	Period   string
 	Lookback int // days before today that are fetched again while late data may still change them
-	// Ages in days, ascending, above Lookback unless Probe: a partition is fetched once more when
-	// it is past each.
+	// Ages in days, ascending, and above Lookback unless Probe is set. A partition is fetched once
+	// more when it is older than each of them.
 	Horizons       []int
 	Page           Page     // length of a window; zero when Period is whole
 	OnEmpty        string   // guard, clear or keep
 	BadText        string   // replace or fail
-	Guard          Share    // an answer that takes away more than this is held back
+	Guard          Share    // an answer that takes away a larger share of the rows or of a metric is held back
 	OnMissingEvent string   // fail or null
 	NewColumns     string   // now or later
 	Contract       string   // evolve or freeze
-	Drop           []string // columns that partitions lose, although the config lists them no more
+	Drop           []string // columns that are taken out of every partition
 	Probe          bool     // inside Lookback, partitions whose totals haven't moved aren't fetched
 	Reconcile      Reconcile
 	FinalAfter     int // days after its end from which a partition is final; -1: as the catalogue says
@@ -58,7 +58,7 @@ type Extra struct {
 	Run      bool // _run: the run that fetched them
 }
 
-// parts are what of a report is checked across keys, with its places in the file.
+// parts are those values of a report that are checked across keys, with their places in the file.
 type parts struct {
 	dimensions, metrics, types []strict.Item
 	filtered                   []strict.Item // metrics that a filter compares
@@ -68,8 +68,8 @@ type parts struct {
 	lookback                   lookback
 }
 
-// refusedParameters are parameters of the service that a job can't have, because its rows would not
-// be partitions.
+// refusedParameters are parameters of the service that a job can't have, because its rows wouldn't
+// fit its partitions.
 var refusedParameters = map[string]string{
 	"hour__between":      "jobs refuse it, because a partition is a whole period; it is for the report command",
 	"period_over_period": "jobs refuse it, because it puts two periods into one row; it is for the report command",
@@ -80,8 +80,8 @@ var refusedParameters = map[string]string{
 	"date_period":        "jobs make it from start, until and page",
 }
 
-// reportKeys are the keys of kind report. Parameters that go to the service as they are have their
-// declarations in parameter.go.
+// reportKeys returns the keys of kind report. Parameters that are sent to the service as they are
+// have their declarations in parameter.go.
 func reportKeys(j *Job) strict.Object {
 	r := &Report{
 		Until: "yesterday", OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now",
@@ -231,7 +231,7 @@ func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]stric
 	checkLookback(d, r, p, at["final_after"])
 }
 
-// extra is the block columns of a report.
+// extra reads the block columns of a report.
 var extra = strict.ObjectOf(func(e *Extra) strict.Object {
 	return strict.Object{What: "columns", Fields: []strict.Field{
 		strict.Optional("loaded_at", strict.Bool, &e.LoadedAt, "true",
@@ -249,8 +249,8 @@ var (
 		"an offset from -12:00 to +14:00 such as +02:00")
 )
 
-// value is one value of a list that goes to the service joined by commas, for which it has no
-// escape.
+// value reads one value of a list. The list is sent joined by commas, for which the service has no
+// escape, so a value can't contain one.
 var value = strict.Checked(strict.Word, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 	comma := strings.Contains(s, ",")
 	if comma {

@@ -26,7 +26,7 @@ type EventSelector struct {
 	As      string // stands for the slug in the names of columns; empty: the slug
 }
 
-// column is the name of the column that holds one metric of the selected event.
+// column returns the name of the column that holds one metric of the selected event.
 func (s EventSelector) column(metric string) string {
 	slug := cmp.Or(s.As, catalog.ColumnName(s.Slug))
 	if metric == "self" {
@@ -35,7 +35,7 @@ func (s EventSelector) column(metric string) string {
 	return slug + "_" + metric
 }
 
-// selectors is a list of selectors. The places of its elements go to p.events.
+// selectors reads a list of selectors. It appends the places of the elements to p.events.
 func selectors(p *parts) strict.Shape[[]EventSelector] {
 	return strict.ListOf(selectorObject, func(_ *strict.Decoder, n strict.Node, _ map[string]strict.Node,
 		_ *EventSelector) {
@@ -74,8 +74,8 @@ func selectorObject(e *EventSelector) strict.Object {
 	}
 }
 
-// checkSelector wants one way of choosing events, and one event where the columns get a name of
-// their own.
+// checkSelector requires exactly one way of choosing events, and refuses one that may choose
+// several where the columns get a name of their own.
 func checkSelector(d *strict.Decoder, e *EventSelector, n strict.Node, at map[string]strict.Node) {
 	var chosen []string
 	for _, key := range selectorKeys {
@@ -98,8 +98,8 @@ func checkSelector(d *strict.Decoder, e *EventSelector, n strict.Node, at map[st
 	}
 }
 
-// eventMetric is asked for when the catalogue doesn't know it, as a whole metric is: the service
-// has new endings before any list of them.
+// eventMetric reads what follows an event's slug in a metric's name. One that the catalogue doesn't
+// know is asked for, as an unknown metric is, because the service has new ones before any list.
 var eventMetric = strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 	_, known := catalog.EventMetric(s)
 	switch {

@@ -18,13 +18,13 @@ import (
 
 // Service says where the service is and how gently to ask it.
 type Service struct {
-	Account   string        // its name under accounts; empty: this is the service's own
+	Account   string        // the account's name under accounts; empty: the account of service itself
 	Embedded  bool          // `service: embedded`: the emulator in this process; the addresses and the token are empty
 	BaseURL   string        // automation and reporting host; empty only when all jobs push to other hosts
 	S2SURL    string        // third-party sharing host; may be empty
 	CostURL   string        // ad spend host; may be empty
 	AccountID string        // sent as X-Account-ID; may be empty
-	Token     string        // a reference, never a token: ${ENV}, ${file:/path} or a runtimevar URL; empty as BaseURL
+	Token     string        // a reference: ${ENV}, ${file:/path} or a runtimevar URL; may be empty when BaseURL may be
 	Rate      float64       // requests a second
 	Burst     int           // requests at once after a quiet time
 	InFlight  int           // requests at a time; 0: the client's default
@@ -32,13 +32,13 @@ type Service struct {
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
 	MaxAnswer Size          // of one report's answer, unpacked
-	Spend     Login         // at CostURL; no token: none is sent
-	Sharing   Login         // at S2SURL; no token: none is sent
+	Spend     Login         // credential at CostURL; without a token none is sent
+	Sharing   Login         // credential at S2SURL; without a token none is sent
 
-	noBaseURL, noToken bool // the file's mapping doesn't name them
+	noBaseURL, noToken bool // the file's mapping lacks these keys
 }
 
-// Login is a credential at another host than that of reports. The service's document doesn't say
+// Login is a credential for another host than that of reports. The service's document doesn't say
 // how it is sent.
 type Login struct {
 	Token     string // a reference, as of Service
@@ -48,17 +48,17 @@ type Login struct {
 
 const (
 	embedded      = "embedded"
-	embeddedBurst = 20 // nobody else asks it
+	embeddedBurst = 20 // nobody else uses that emulator
 )
 
-// The service that commands ask when there is no config. A config has no such default: it is the
-// token's name, ADJUST_TOKEN, that says whose host may have it.
+// The service that commands ask when there is no config. A config has no such default. Here the
+// name of the token's variable, ADJUST_TOKEN, says which host may get the token.
 const (
 	DefaultBaseURL  = "https://automate.adjust.com"
 	DefaultTokenEnv = "ADJUST_TOKEN"
 )
 
-// DefaultService is the service of a config that isn't there.
+// DefaultService returns the service that commands ask when there is no config.
 func DefaultService() Service {
 	var s Service
 	serviceObject(&s)
@@ -66,12 +66,12 @@ func DefaultService() Service {
 	return s
 }
 
-// TokenOf is the token's reference to an environment variable.
+// TokenOf returns the reference to a token in an environment variable.
 func TokenOf(env string) string { return "${" + env + "}" }
 
 var serviceMapping = strict.ObjectOf(serviceObject)
 
-// service is the word embedded, or a mapping.
+// service reads the word embedded, or a mapping.
 var service = strict.Shape[Service]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (Service, bool) {
 		v, _ := d.Scalar(n)
@@ -96,8 +96,8 @@ var service = strict.Shape[Service]{
 	},
 }
 
-// serviceObject has no defaults of the addresses, because the interface document leaves the hosts
-// open, and a wrong one would be sent a token.
+// serviceObject describes the keys of service, which fill s. The addresses have no defaults,
+// because the interface document leaves the hosts open, and a wrong host would be sent the token.
 func serviceObject(s *Service) strict.Object {
 	*s = Service{Rate: 10, Burst: 1, MaxURL: 6000, Attempts: 8, Patience: 15 * time.Minute, MaxAnswer: 1 << 30}
 	return strict.Object{What: "service", Refused: otherServiceKeys, Fields: []strict.Field{
@@ -147,7 +147,7 @@ func serviceObject(s *Service) strict.Object {
 // A Size is a number of bytes.
 type Size int64
 
-// String is the value of the key.
+// String returns the value as the file has it.
 func (s Size) String() string {
 	if s%(1<<30) == 0 {
 		return strconv.FormatInt(int64(s)>>30, 10) + "GiB"
@@ -165,7 +165,7 @@ var size = strict.As(strict.Matching(strict.Expr(`^[1-9][0-9]{0,5}(MiB|GiB)$`), 
 		return Size(v) * unit, err == nil
 	})
 
-// login is the block of another host's credential.
+// login reads the block of the credential for another host.
 func login(what string) strict.Shape[Login] {
 	return strict.ObjectOf(func(l *Login) strict.Object {
 		*l = Login{Header: "Authorization"}
@@ -201,14 +201,14 @@ var parameterName = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`
 
 var headerName = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9-]{0,63}$`), "the name of an HTTP header")
 
-// token refers to a token: an environment variable, a file, or a runtimevar URL of a store that
-// isn't the config itself (constant:// would be).
+// token reads a reference to a token: an environment variable, a file, or a runtimevar URL. It
+// refuses constant://, which would have the token in the config itself.
 var token = strict.Reference(tokenForm,
 	"a reference, never the token itself: ${NAME} of an environment variable, ${file:/path}, or a "+
 		"gcpsecretmanager://, awssecretsmanager://, azurekeyvault://, hashivault:// or file:// URL")
 
-// secretAddress refers to an address that is a secret, because whoever knows it may speak for this
-// program.
+// secretAddress reads a reference to an address that is a secret, because whoever knows it can send
+// messages in the name of this program.
 var secretAddress = strict.Reference(tokenForm,
 	"a reference, never the address itself, which is a secret: ${NAME} of an environment variable, ${file:/path}, "+
 		"or a gcpsecretmanager://, awssecretsmanager://, azurekeyvault://, hashivault:// or file:// URL")
@@ -216,10 +216,10 @@ var secretAddress = strict.Reference(tokenForm,
 var tokenForm = strict.Expr(
 	`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|awssecretsmanager|azurekeyvault|hashivault|file)://\S+)$`)
 
-// RefersToToken tells whether a text is such a reference.
+// RefersToToken tells whether a text is a reference to a token.
 func RefersToToken(text string) bool { return tokenForm.MatchString(text) }
 
-// perSecond is a rate above 0 of what is named.
+// perSecond reads a rate above 0. what says in messages what is counted.
 func perSecond(what string) strict.Shape[float64] {
 	return strict.Shape[float64]{
 		Read: strict.Checked(strict.Number, func(d *strict.Decoder, n strict.Node, key string, v float64) bool {
@@ -234,7 +234,7 @@ func perSecond(what string) strict.Shape[float64] {
 	}
 }
 
-// address is a host's URL.
+// address reads a host's URL.
 var address = strict.Shape[string]{
 	Read: strict.As(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) (string, bool) {
 		host, err := Address(s)
@@ -251,8 +251,8 @@ var address = strict.Shape[string]{
 	},
 }
 
-// Address reads a host's URL. A plain http address can only be this machine's. Errors don't repeat
-// it, because people paste credentials into URLs.
+// Address checks a host's URL, and returns it without a slash at its end. Plain http is allowed for
+// this machine only. Errors don't repeat the URL, because people paste credentials into URLs.
 func Address(s string) (string, error) {
 	u, err := url.Parse(s)
 	switch {

@@ -8,11 +8,11 @@ import (
 // Sharing is what a job of kind sharing pushes to the service's endpoint of third-party sharing.
 type Sharing struct {
 	Push
-	Ignore        []string // columns of the files that no field is taken from
-	Partners      []string // IDs or names that settings may name beside the service's thirteen
+	Ignore        []string // columns of the files that aren't read
+	Partners      []string // IDs or names of partners that settings may name beside the service's thirteen
 	Settings      string   // how settings of partners are sent: object, or form_objects
 	OnMalformedID string   // an ID that isn't a UUID: send, with a warning, or reject
-	OnLate        string   // a record of a device that a file of a later day had: reject, or send
+	OnLate        string   // a record of a device that was in a file of a later day: reject, or send
 }
 
 // sharingFields are the fields of a record of sharing.
@@ -31,7 +31,7 @@ var sharingFields = []recordField{
 	{"value", "Value of the single setting: true shares the metric, false doesn't."},
 }
 
-// sharingKeys are the keys of kind sharing.
+// sharingKeys returns the keys of kind sharing.
 func sharingKeys(j *Job) strict.Object {
 	s := &Sharing{Push: pushDefaults, Settings: "object", OnMalformedID: "send", OnLate: "reject"}
 	s.MaxRejects.Share = 1 // one bad device doesn't hold back what the others have chosen
@@ -65,7 +65,7 @@ func sharingKeys(j *Job) strict.Object {
 var partnerName = strict.Matching(strict.Expr(`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,126}[^\s\x00-\x1f\x7f])?$`),
 	"a partner's name or ID, or both as name (ID), of up to 128 characters")
 
-// checkSharingConstants finds what would be the reason to refuse every record.
+// checkSharingConstants refuses constants for which every record would be refused.
 func checkSharingConstants(d *strict.Decoder, f map[string]string, at map[string]strict.Node) {
 	for name, allowed := range map[string][2]string{"id_type": {"idfa", "gps_adid"}, "sharing": {"enable", "disable"},
 		"value": {"true", "false"}} {

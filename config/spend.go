@@ -31,7 +31,7 @@ var spendFields = []recordField{
 		"isn't sent either. A file needn't have it, unless a column is named here."},
 }
 
-// spendKeys are the keys of kind spend.
+// spendKeys returns the keys of kind spend.
 func spendKeys(j *Job) strict.Object {
 	s := &Spend{Push: pushDefaults, OnConflict: "reject"}
 	j.Spend = s
@@ -70,7 +70,7 @@ var (
 	controls     = strict.Expr(`\p{Cc}`)
 )
 
-// checkSpendConstants finds what would be the reason to refuse every record.
+// checkSpendConstants refuses constants for which every record would be refused.
 func checkSpendConstants(d *strict.Decoder, f map[string]string, at map[string]strict.Node) {
 	types := []string{"cpc", "cpi", "cpe", "cpm"}
 	if s := f["cost_type"]; s != "" && !slices.Contains(types, catalog.Fold(s)) {
@@ -89,7 +89,8 @@ func checkSpendConstants(d *strict.Decoder, f map[string]string, at map[string]s
 	}
 }
 
-// Format is how files are written, where they don't say it themselves. Empty: as its key says.
+// Format says how files are written, where they don't say it themselves. The text of each key says
+// what an empty field means.
 type Format struct {
 	Encoding  string // utf-8, utf-16le, utf-16be or windows-1252
 	Separator string // comma, semicolon or tab
@@ -99,7 +100,7 @@ type Format struct {
 	Sheet     string // of an XLSX file
 }
 
-// formatBlock is the block format.
+// formatBlock reads the block format.
 var formatBlock = strict.ObjectOf(func(f *Format) strict.Object {
 	return strict.Object{What: "format", Fields: []strict.Field{
 		strict.Optional("encoding", strict.OneOf("utf-8", "utf-16le", "utf-16be", "windows-1252"), &f.Encoding,
@@ -131,7 +132,7 @@ var formatBlock = strict.ObjectOf(func(f *Format) strict.Object {
 	}}
 })
 
-// dateForm is a form of dates.
+// dateForm reads a form of dates, such as DD.MM.YYYY HH:mm.
 var dateForm = strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, form string) bool {
 	if _, err := dateform.Layout(form); err != nil {
 		d.Fail(n, "%s: %q: %v", key, form, err)

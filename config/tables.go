@@ -6,13 +6,13 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// Postgres is what a job asks of the tables that a Postgres keeps for it.
+// Postgres has the settings of the tables that a Postgres keeps for a job.
 type Postgres struct {
 	Partitioned bool       // each partition is a table of its own
-	Indexes     [][]string // columns
+	Indexes     [][]string // the columns of each index
 }
 
-// postgres is the block postgres of a job.
+// postgres reads the block postgres of a job.
 var postgres = strict.ObjectOf(func(p *Postgres) strict.Object {
 	return strict.Object{What: "postgres", Fields: []strict.Field{
 		strict.Optional("partitioned", strict.Bool, &p.Partitioned, "true",
@@ -25,7 +25,8 @@ var postgres = strict.ObjectOf(func(p *Postgres) strict.Object {
 	}}
 })
 
-// columnLists are names only: whether the table has such columns is known with its schema.
+// columnLists reads lists of columns. It checks the names only: whether the table has such columns
+// is known with its schema.
 var columnLists = strict.Shape[[][]string]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (lists [][]string, ok bool) {
 		for _, e := range d.Elements(n, key) {
@@ -38,9 +39,9 @@ var columnLists = strict.Shape[[][]string]{
 	Schema: func() *jsonschema.Schema { return strict.ArrayOf(strict.TextsOf(columnName).Schema()) },
 }
 
-// Iceberg is what a job asks of the tables that an Iceberg catalog keeps for it.
+// Iceberg has the settings of the tables that an Iceberg catalog keeps for a job.
 type Iceberg struct {
-	ExpireDays int // a state can be read for so many days after the next one replaced it; 0: for ever
+	ExpireDays int // how many days a state can be read after the next one replaced it; 0: for ever
 }
 
 // usualStates begins the names of the tables of states by default.
@@ -50,7 +51,7 @@ const usualStates = "_reportferry_"
 var statesForm = strict.Matching(strict.Expr(`^[a-z_][a-z0-9_]{0,30}_$`),
 	"how their names begin: small letters, digits and underscores, with one at the end, as in reportferry_")
 
-// states is the key state_tables.
+// states returns the key state_tables, which fills *to.
 func states(to *string) strict.Field {
 	f := strict.Optional("state_tables", strict.Shape[string]{
 		Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
@@ -80,11 +81,12 @@ func states(to *string) strict.Field {
 	return f
 }
 
-// expiry leaves the states of a night and a day: a query that has begun reads files of the state
-// that it began with, and a put that was interrupted finds in the states what became of it.
+// expiry reads a number of days. It is at least 2, so that the states of a night and a day are
+// left: a query that has begun reads files of the state that it began with, and a put that was
+// interrupted finds in the states what became of it.
 var expiry = daysAs(`^([2-9]|[1-9][0-9]{1,4})d$`, "a number of days from 2d to 99999d, such as 30d")
 
-// iceberg is the block iceberg of a job.
+// iceberg reads the block iceberg of a job.
 var iceberg = strict.ObjectOf(func(i *Iceberg) strict.Object {
 	return strict.Object{What: "iceberg", Fields: []strict.Field{
 		daysFieldOf(expiry, "expire", &i.ExpireDays, "30d",

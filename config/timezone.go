@@ -11,8 +11,8 @@ var (
 	zoneForm   = strict.Expr(`^[A-Za-z0-9_+/-]+$`)
 )
 
-// timezoneID is a number that the service has for a zone (its documentation shows timezone_id=1),
-// or an IANA name.
+// timezoneID reads a number that the service has for a zone (its documentation shows
+// timezone_id=1), or an IANA name.
 var timezoneID = strict.Shape[string]{
 	Read: strict.Checked(strict.Word, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 		known := zoneNumber.MatchString(s) || zoneForm.MatchString(s) && isZone(s)
@@ -34,7 +34,7 @@ func (r *Report) ZoneByName() bool {
 	return r.TimezoneID != "" && !zoneNumber.MatchString(r.TimezoneID)
 }
 
-// checkTimezone sees that the report's days have one meaning, which both the service and this
+// checkTimezone checks that the report's days have one meaning, which both the service and this
 // process know.
 func checkTimezone(d *strict.Decoder, j *Job, at map[string]strict.Node) {
 	r, n := j.Report, at["timezone_id"]

@@ -12,11 +12,11 @@ import (
 
 // Drift says how final partitions are watched for numbers that change all the same.
 type Drift struct {
-	Days int  // of finals that a run compares with the service's totals; 0: none
-	Warn bool // rows that moved stay as they are
+	Days int  // days of final partitions that a run compares with the service's totals; 0: none
+	Warn bool // partitions whose totals moved stay as they are
 }
 
-// String is the value of the key.
+// String returns the value as the file has it.
 func (w Drift) String() string {
 	switch {
 	case w.Warn:
@@ -34,7 +34,8 @@ type Raw struct {
 	Required bool   // a partition whose answer couldn't be kept fails
 }
 
-// or fills in what a job doesn't say. A job that names a place of its own says the rest itself too.
+// or returns a job's settings, with those of all jobs where it has none. A job that has a URL of
+// its own gets none of them.
 func (r Raw) or(all Raw) Raw {
 	if r.URL != "" {
 		return r
@@ -46,10 +47,10 @@ func (r Raw) or(all Raw) Raw {
 // five nights.
 const watchedDays = 90
 
-// days is a number of days such as 400d.
+// days reads a number of days such as 400d.
 var days = daysAs(`^([1-9][0-9]{0,4})d$`, "a number of days from 1d to 99999d, such as 400d")
 
-// daysAs is a number of days, of at most five digits, before the letter d.
+// daysAs reads a number of days, of at most five digits, before the letter d.
 func daysAs(expr, title string) strict.Shape[int] {
 	return strict.As(strict.Matching(strict.Expr(expr), title), func(_ *strict.Decoder, _ strict.Node, _,
 		s string) (int, bool) {
@@ -58,12 +59,12 @@ func daysAs(expr, title string) strict.Shape[int] {
 	})
 }
 
-// daysField is a key of a number of days.
+// daysField returns a key whose value is a number of days.
 func daysField(key string, to *int, example, doc string) strict.Field {
 	return daysFieldOf(days, key, to, example, doc)
 }
 
-// daysFieldOf is daysField of other numbers of days.
+// daysFieldOf does what daysField does, with a shape that allows other numbers.
 func daysFieldOf(shape strict.Shape[int], key string, to *int, example, doc string) strict.Field {
 	f := strict.Optional(key, shape, to, example, doc)
 	f.Now = func() any {
@@ -75,7 +76,7 @@ func daysFieldOf(shape strict.Shape[int], key string, to *int, example, doc stri
 	return f
 }
 
-// drift is a number of days, or one of two words.
+// drift reads a number of days, or one of two words.
 var drift = strict.Shape[Drift]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (Drift, bool) {
 		switch v, _ := d.Scalar(n); v {
@@ -101,7 +102,7 @@ type Reconcile struct {
 
 var usualReconcile = Reconcile{Then: "warn", Cohorts: 0.02}
 
-// String is the value of the key.
+// String returns the value as the file has it.
 func (r Reconcile) String() string {
 	if r.Cohorts == usualReconcile.Cohorts {
 		return r.Then
@@ -124,7 +125,7 @@ var reconcileMapping = strict.ObjectOf(func(r *Reconcile) strict.Object {
 	}}
 })
 
-// reconcile is one of the words, or a mapping.
+// reconcile reads one of the words, or a mapping.
 var reconcile = strict.Shape[Reconcile]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (Reconcile, bool) {
 		if v, _ := d.Scalar(n); v == nil {
@@ -138,8 +139,8 @@ var reconcile = strict.Shape[Reconcile]{
 	},
 }
 
-// rawFields are the keys of raw answers: at the top for all jobs of kind report, and in a job for
-// it alone.
+// rawFields returns the keys of raw answers. They are at the top for all jobs of kind report, and
+// in a job for this job alone.
 func rawFields(r *Raw, whose string) []strict.Field {
 	return []strict.Field{
 		place("raw", bucketURL, &r.URL, "gs://my-bucket/raw",

@@ -6,11 +6,11 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// Warehouse is what a job asks of the tables that BigQuery keeps for it.
+// Warehouse has the settings of the tables that BigQuery keeps for a job.
 type Warehouse struct {
 	ClusterBy     []string // columns, at most four; none: the kind's choice
 	RequireFilter bool     // queries must say which partitions they read
-	ExpireDays    int      // a partition goes so many days after its own day; 0: never
+	ExpireDays    int      // a partition is deleted so many days after its own day; 0: never
 	KMSKey        string
 	Labels        map[string]string
 }
@@ -19,7 +19,7 @@ type Warehouse struct {
 // (cloud.google.com/bigquery/docs/clustered-tables).
 const mostClustered = 4
 
-// warehouse is the block bigquery of a job.
+// warehouse reads the block bigquery of a job.
 var warehouse = strict.ObjectOf(func(w *Warehouse) strict.Object {
 	return strict.Object{What: "bigquery", Fields: []strict.Field{
 		strict.Optional("cluster_by", clusters, &w.ClusterBy, "[app, network]",
@@ -35,7 +35,8 @@ var warehouse = strict.ObjectOf(func(w *Warehouse) strict.Object {
 	}}
 })
 
-// clusters are names only: whether the table has such columns is known with its schema.
+// clusters reads a list of columns. It checks the names only: whether the table has such columns is
+// known with its schema.
 var clusters = strict.Shape[[]string]{
 	Read: strict.Checked(strict.TextsOf(columnName), func(d *strict.Decoder, n strict.Node, key string,
 		names []string) bool {
@@ -64,7 +65,8 @@ var (
 	labelValueForm = strict.Expr(`^[a-z0-9_-]{0,63}$`)
 )
 
-// labels are checked here, because BigQuery would refuse the first load of a night.
+// labels reads the table's labels. They are checked here, because BigQuery would refuse wrong ones
+// only at the first load, at night.
 var labels = strict.MapOf(func(d *strict.Decoder, e strict.Entry, key string) (string, bool) {
 	value, ok := strict.Word.Read(d, e.Value, key)
 	switch {

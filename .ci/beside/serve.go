@@ -1,12 +1,13 @@
-// Command serve answers as the emulator did: each query goes to it once, and its answer, packed by
-// gzip, is then given again from memory, so that what a comparison measures is the client.
-// Arguments: the address to listen on, and the emulator's.
+// Command serve is a caching proxy in front of the emulator: it forwards each query once, and then
+// repeats the answer, compressed by gzip, from memory, so that a comparison measures the client
+// alone. Its arguments are the address to listen on, and the emulator's.
 //
-//	PUT /_play {"latency": "2s", "faults": true}    how answers come from now on
-//	POST /_forget                                   the emulator has other numbers now
-//	POST /_asked                                    the queries since the last time, as JSON
+//	PUT /_play {"latency": "2s", "faults": true}    set how answers come from now on
+//	POST /_forget                                   forget all answers: they have changed
+//	POST /_asked                                    the queries since the last such call, as JSON
 //
-// With faults every twelfth answer is a 429, a 504, or is cut in half.
+// With faults, every twelfth request is answered with a 429 or a 504, or its answer is cut in half,
+// if it is for a csv_report.
 package main
 
 import (
@@ -21,12 +22,14 @@ import (
 	"time"
 )
 
+// answer is an HTTP answer of the emulator, as it is kept in memory.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
+// player answers from memory, and asks the emulator for the rest.
 type player struct {
 	emulator string
 
@@ -49,13 +52,14 @@ func main() {
 	http.HandleFunc("POST /_asked", func(w http.ResponseWriter, _ *http.Request) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(append([]string{}, p.queries...)) // who asked is gone otherwise
+		_ = json.NewEncoder(w).Encode(append([]string{}, p.queries...)) // an error means a gone client
 		p.queries = nil
 	})
 	http.HandleFunc("/", p.answer)
 	log.Fatal(http.ListenAndServe(os.Args[1], nil)) //nolint:gosec // for a minute, on the loopback
 }
 
+// play sets the latency and the faults of the answers from now on.
 func (p *player) play(w http.ResponseWriter, r *http.Request) {
 	var how struct {
 		Latency string
@@ -75,6 +79,7 @@ func (p *player) play(w http.ResponseWriter, r *http.Request) {
 	p.latency, p.faults, p.asked = latency, how.Faults, 0
 }
 
+// answer answers a query, from memory if it is known there.
 func (p *player) answer(w http.ResponseWriter, r *http.Request) {
 	key := r.Method + " " + r.URL.RequestURI()
 	p.mu.Lock()
@@ -116,7 +121,7 @@ func (p *player) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(a.body)
 }
 
-// ask asks the emulator.
+// ask forwards a request to the emulator, and returns its answer.
 func (p *player) ask(r *http.Request) (a answer, err error) {
 	req, err := http.NewRequestWithContext(r.Context(), r.Method, p.emulator+r.URL.RequestURI(), nil)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// appObject is one app. Keys with a nil default tell what is declared from what is left as it is in
+// appObject describes one app. A field of a that stays nil wasn't declared, and is left as it is in
 // the service.
 func appObject(a *App) strict.Object {
 	var sections []strict.Item
@@ -56,10 +56,10 @@ func appObject(a *App) strict.Object {
 	}}
 }
 
-// identity is what names an app without a token.
+// identity holds the keys that an app without a token must have.
 var identity = []string{"name", "bundle_id", "store_id", "platform"}
 
-// checkIdentity wants an app to be named in one of the two ways.
+// checkIdentity refuses an app unless it is named either by its token or by the keys of identity.
 func checkIdentity(d *strict.Decoder, n strict.Node, at map[string]strict.Node) {
 	for _, key := range []string{"store_id", "platform"} {
 		if at["token"] != nil && at[key] != nil {
@@ -104,7 +104,7 @@ func checkPlatform(d *strict.Decoder, a *App, sections []strict.Item, at map[str
 	}
 }
 
-// isIOSSection tells whether Android apps lack a section of settings.
+// isIOSSection tells whether only iOS apps have a section of settings.
 func isIOSSection(name string) bool {
 	return slices.ContainsFunc(catalog.Sections(), func(s catalog.Section) bool { return s.Name == name && s.IOS })
 }
@@ -116,7 +116,7 @@ func sectionNames() (names []string) {
 	return names
 }
 
-// events is a list of events, no two of them of the same name.
+// events returns the shape of a list of events, no two of the same name.
 func events() strict.Shape[[]Event] {
 	lines := map[string]int{}
 	return strict.ListOf(func(e *Event) strict.Object {
@@ -133,13 +133,14 @@ func events() strict.Shape[[]Event] {
 	})
 }
 
-// signature gives a pointer, because an empty declaration differs from none.
+// signature reads into a pointer, because an empty declaration differs from none.
 var signature = strict.As(strict.ObjectOf(signatureObject), func(_ *strict.Decoder, _ strict.Node, _ string,
 	s Signature) (*Signature, bool) {
 	return &s, true
 })
 
-// signatureObject keeps false apart from a key that isn't there.
+// signatureObject describes the signature settings. It sets Enforce only when the key is there, so
+// that false differs from a missing key.
 func signatureObject(s *Signature) strict.Object {
 	var enforce bool
 	return strict.Object{What: "signature", Fields: []strict.Field{
@@ -154,7 +155,7 @@ func signatureObject(s *Signature) strict.Object {
 	}}
 }
 
-// What single values look like.
+// The shapes of single values.
 var (
 	allDigits        = strict.Expr(`^[0-9]+$`)
 	controlCharacter = strict.Expr(`\p{Cc}`)
@@ -170,7 +171,8 @@ var (
 		"a SHA-1 fingerprint of 20 bytes in hex with colons between")
 )
 
-// plain is s on one line. A reference is refused, because it would be taken for the value.
+// plain restricts s to one line that isn't longer than most. It refuses a reference, because that
+// would be taken for the value itself.
 func plain(s strict.Shape[string], most int) strict.Shape[string] {
 	return strict.Checked(strict.OneLine(s, most), func(d *strict.Decoder, n strict.Node, key, text string) bool {
 		reference := len(text) > 1 && text[:2] == "${"
@@ -181,7 +183,8 @@ func plain(s strict.Shape[string], most int) strict.Shape[string] {
 	})
 }
 
-// form is s of one form; want names it. Messages repeat the beginning of a wrong text.
+// form restricts s to texts that match an expression. Error messages describe the form as want
+// says, and repeat the beginning of the wrong text.
 func form(s strict.Shape[string], of strict.Expression, want string) strict.Shape[string] {
 	return strict.Checked(s, func(d *strict.Decoder, n strict.Node, key, text string) bool {
 		ok := of.MatchString(text)
@@ -192,7 +195,7 @@ func form(s strict.Shape[string], of strict.Expression, want string) strict.Shap
 	})
 }
 
-// clip bounds what a message repeats.
+// clip shortens a text that an error message repeats.
 func clip(s string) string {
 	if r := []rune(s); len(r) > 60 {
 		return string(r[:60]) + "…"

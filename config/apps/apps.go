@@ -26,11 +26,11 @@ import (
 type App struct {
 	Name, BundleID, StoreID string
 	Platform                string // android or ios
-	Token                   string // in place of platform and store ID: of an app that is in the account
+	Token                   string // of an app in the account; given in place of platform and store ID
 	Template                string // token of the app to copy from; empty: the account's own template
-	Line                    int    // of the entry in the file
+	Line                    int    // the entry's line in the file
 
-	Sections []string // to copy; none: all
+	Sections []string // the template's sections to copy; none: all
 	// channel_setup by partner and parameter: string, bool, Reference or []any; nil: not declared.
 	Setup map[string]map[string]any
 	// override_settings by section: map[string]any, []any, string, bool, int64, uint64, float64,
@@ -50,7 +50,7 @@ type Event struct {
 	Unique bool // counted once a user
 }
 
-// A Signature is what of an app's SDK signature settings is declared.
+// A Signature holds the declared SDK signature settings of an app.
 type Signature struct {
 	Enforce      *bool    // nil: not declared
 	Fingerprints []string // of Android certificates, SHA-1; nil: not declared
@@ -89,7 +89,8 @@ func Parse(name string, data []byte) ([]App, error) {
 	return apps, err
 }
 
-// Schema is the JSON Schema (draft 2020-12) of the file. It allows every file that Parse takes.
+// Schema returns the JSON Schema (draft 2020-12) of the file. It allows every file that Parse
+// takes.
 func Schema() ([]byte, error) {
 	s := fileObject(new([]App)).Schema()
 	s.Version = jsonschema.Version
@@ -111,7 +112,8 @@ func fileObject(apps *[]App) strict.Object {
 	}}
 }
 
-// list is a list of apps, no two of them of the same platform and store ID, or of the same token.
+// list returns the shape of a list of apps, no two with the same platform and store ID, or with the
+// same token.
 func list() strict.Shape[[]App] {
 	lines := map[[2]string]int{}
 	shape := strict.ListOf(appObject, func(d *strict.Decoder, n strict.Node, at map[string]strict.Node, a *App) {

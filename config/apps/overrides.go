@@ -9,9 +9,9 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// overrides are settings by section. The interface document leaves their structure open, so only
-// their outline is checked: one object, or a list of objects that say which item of the template
-// each one means.
+// overrides is the shape of override_settings, which has settings by section. The interface
+// document leaves their structure open, so only their outline is checked: one object, or a list of
+// objects that each name an item of the template.
 var overrides = strict.Shape[map[string]any]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (map[string]any, bool) {
 		all := map[string]any{}
@@ -21,7 +21,8 @@ var overrides = strict.Shape[map[string]any]{
 	Schema: func() *jsonschema.Schema { return overridesObject(map[string]any{}).Schema() },
 }
 
-// overridesObject has a key for each section that may be overridden.
+// overridesObject describes override_settings, with a key for each section that may be overridden.
+// It reads the values into all.
 func overridesObject(all map[string]any) strict.Object {
 	o := strict.Object{What: "override_settings", Refused: map[string]string{"app_info": "this section is read-only"}}
 	for _, s := range catalog.Sections() {
@@ -44,8 +45,8 @@ func overridesObject(all map[string]any) strict.Object {
 	return o
 }
 
-// override reads one section, and sees that each item of a list says which item of the template it
-// replaces.
+// override reads one section, and checks that each item of a list says which item of the template
+// it replaces.
 func override(d *strict.Decoder, s catalog.Section, n strict.Node) (any, bool) {
 	t := &tree{d: d, left: mostNodes}
 	if s.ID == "" {
@@ -81,13 +82,14 @@ const (
 // A tree reads values of any structure, within the bounds.
 type tree struct {
 	d    *strict.Decoder
-	left int
+	left int // how many more values may be read
 }
 
-// secretKey is the name of a key whose value must be a reference.
+// secretKey matches the name of a key whose value must be a reference.
 var secretKey = strict.Expr(`(?i)secret|password|passwd|private_?key|credential`)
 
-// read gives any value as JSON would have it, with references in the place of secrets.
+// read returns a value of any structure, made of maps, lists and scalars as in JSON, with a
+// Reference in place of each secret.
 func (t *tree) read(n strict.Node, key string, depth int) (any, bool) {
 	if t.left--; t.left < 0 || depth > mostDepth {
 		if t.left == -1 || depth > mostDepth { // not again for each of the values beyond
@@ -125,6 +127,7 @@ func (t *tree) read(n strict.Node, key string, depth int) (any, bool) {
 	return nil, false
 }
 
+// mapping reads a mapping of any keys that aren't too long.
 func (t *tree) mapping(n strict.Node, key string, depth int) (any, bool) {
 	entries, good := t.d.Entries(n, key)
 	m := map[string]any{}

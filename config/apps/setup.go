@@ -9,10 +9,11 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
+// wantReference says in error messages what must stand in place of a secret.
 const wantReference = "a reference, never the secret itself: ${NAME} of an environment variable, or ${file:/path}"
 
-// referenceForm has no runtimevar URLs, which the service's own token may be, because an app has
-// dozens of secrets.
+// referenceForm matches a Reference. Unlike the service's token, a secret of an app can't be a
+// runtimevar URL, because an app has dozens of secrets.
 var (
 	referenceForm = strict.Expr(`^\$\{([A-Za-z_][A-Za-z0-9_]*|file:[^}\x00-\x1f\x7f-\x9f]+)\}$`)
 
@@ -20,7 +21,8 @@ var (
 		func(_ *strict.Decoder, _ strict.Node, _, s string) (Reference, bool) { return Reference(s), true })
 )
 
-// channelSetup has the partners that the interface document lists.
+// channelSetup is the shape of channel_setup: the partners that the interface document lists, each
+// with its parameters.
 var channelSetup = strict.Shape[map[string]map[string]any]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (map[string]map[string]any, bool) {
 		all := map[string]map[string]any{}
@@ -30,11 +32,12 @@ var channelSetup = strict.Shape[map[string]map[string]any]{
 	Schema: func() *jsonschema.Schema { return setupObject(map[string]map[string]any{}).Schema() },
 }
 
-// setupObject has a key for each partner, and keeps also a partner without parameters.
+// setupObject describes channel_setup, with a key for each partner. It reads the values into all,
+// and keeps also a partner without parameters.
 func setupObject(all map[string]map[string]any) strict.Object {
 	o := strict.Object{What: "channel_setup", Refused: map[string]string{}}
 	for i, p := range catalog.Partners() {
-		// The service's own answers number the partners.
+		// The service's own answers name the partners partner_1, partner_2 and so on.
 		o.Refused["partner_"+strconv.Itoa(i+1)] = "write the partner's slug, " + p.Slug
 		partner := strict.ObjectOf(func(into *map[string]any) strict.Object {
 			*into = map[string]any{}
@@ -48,8 +51,8 @@ func setupObject(all map[string]map[string]any) strict.Object {
 	return o
 }
 
-// partnerObject has the parameters of one partner, of the types that the interface document gives
-// them.
+// partnerObject describes the parameters of one partner, of the types that the interface document
+// gives them. It reads their values into the map.
 func partnerObject(p catalog.Partner, into map[string]any) strict.Object {
 	o := strict.Object{What: p.Slug}
 	for _, s := range p.Setup {
@@ -75,7 +78,7 @@ func partnerObject(p catalog.Partner, into map[string]any) strict.Object {
 	return o
 }
 
-// setting is a parameter of a partner.
+// setting returns the shape of a partner's parameter.
 func setting(s catalog.Setup) strict.Shape[any] {
 	var one strict.Shape[any]
 	switch {
@@ -105,7 +108,7 @@ func setting(s catalog.Setup) strict.Shape[any] {
 	}
 }
 
-// anyOf is a shape whose value is kept among values of other types.
+// anyOf turns a shape into one whose value can be kept among values of other types.
 func anyOf[T any](s strict.Shape[T]) strict.Shape[any] {
 	return strict.As(s, func(_ *strict.Decoder, _ strict.Node, _ string, v T) (any, bool) { return v, true })
 }

@@ -18,7 +18,7 @@ type Preset struct {
 	Jobs    []draft.Job
 }
 
-// All are the presets, in the order in which people read them.
+// All returns the presets, in the order in which people read them.
 func All() []Preset { return []Preset{spend(), cohorts(), events(), adRevenue()} }
 
 // Named finds a preset by its name.
@@ -31,7 +31,7 @@ func Named(name string) (Preset, bool) {
 	return Preset{}, false
 }
 
-// mixed is which ad spend counts, where a table has it.
+// mixed says which source of ad spend counts. Every table that has ad spend has this key.
 var mixed = draft.Key{Name: "ad_spend_mode", Value: "mixed", Comment: "the networks' figures where there are any"}
 
 func spend() Preset {

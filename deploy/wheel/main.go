@@ -1,6 +1,6 @@
-// Command wheel packs the program into a wheel, so that pip and uvx install it: a zip whose only
-// script is the binary. Without it, a person with Python and no Go would need an archive. Two
-// wheels of the same files are the same, byte by byte.
+// Command wheel packs the program into a Python wheel, a zip whose only script is the binary, so
+// that pip and uvx install it. Without it, a person with Python and no Go would have to unpack an
+// archive. Two wheels of the same files are equal, byte by byte.
 //
 //	go run ./deploy/wheel -version 1.2.3 -os linux -arch amd64 -time 1767225600 -out dist/wheels BINARY LICENCE...
 //
@@ -39,14 +39,15 @@ func main() {
 	}
 }
 
-// A wheel is what names it and all that is in it.
+// A wheel holds what a wheel's name and contents are made from, besides the files.
 type wheel struct {
 	version, os, arch string
 	time              time.Time
 }
 
-// platforms are the systems on which pip takes a wheel. The binaries are static: on Linux they run
-// with any libc, and on macOS from the version on that Go 1.26 wants.
+// platforms are the platform tags of a wheel, which say where pip installs it, by GOOS and GOARCH.
+// The binaries are static: they run with any libc on Linux, and on macOS they need the version that
+// Go 1.26 needs.
 var platforms = map[string]string{
 	"linux/amd64":  "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
 	"linux/arm64":  "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
@@ -54,7 +55,7 @@ var platforms = map[string]string{
 	"darwin/arm64": "macosx_12_0_arm64",
 }
 
-// write packs the binary and the licences, which are the files, into a wheel in the folder.
+// write packs files, the binary and then its licences, into a wheel in the folder.
 func write(w wheel, folder string, files []string) error {
 	platform := platforms[w.os+"/"+w.arch]
 	if platform == "" || len(files) < 2 {
@@ -121,10 +122,11 @@ func write(w wheel, folder string, files []string) error {
 	return os.WriteFile(filepath.Join(folder, name+"-py3-none-"+platform+".whl"), packed.Bytes(), 0o644)
 }
 
+// form is the form of the release's version.
 var form = lazy.Regexp(`^(\d+\.\d+\.\d+)(?:-rc\.?(\d+)|-([0-9a-z]+))?$`)
 
-// public gives a version as Python writes it: 1.2.3-rc.1 is 1.2.3rc1, and a snapshot's is one of
-// its own that PyPI refuses.
+// public returns a version as Python writes it: 1.2.3-rc.1 is 1.2.3rc1. A snapshot's version gets a
+// local part (1.2.3+commit), which PyPI refuses.
 func public(version string) (string, error) {
 	m := form().FindStringSubmatch(version)
 	switch {

@@ -1,6 +1,6 @@
-// Package address has what is true of every URL to which rows, reports or secrets go. Without it a
-// sink, a bucket and a sender of notices would each have its own idea of what may be shown of a
-// URL, and of when plain HTTP is safe.
+// Package address has the rules for every URL to which rows, reports or secrets are sent. Without
+// it, sinks, buckets and senders of notices would each have their own rules for what may be shown
+// of a URL, and for when plain HTTP is safe.
 package address
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/rooted"
 )
 
-// Redact removes from a URL what may be secret: user name, password, query and fragment. A folder
-// that a config names by a relative path is named as it is there.
+// Redact removes from a URL what may be secret: user name, password, query and fragment. For a
+// folder that a config names by a relative path, it returns that path.
 func Redact(rawURL string) string {
 	u, err := url.Parse(rooted.Written(rawURL))
 	if err != nil {
@@ -33,7 +33,7 @@ func Insecure(rawURL string) bool {
 	return err == nil && u.Query().Get(InsecureKey) == "true"
 }
 
-// Encrypted refuses an address of plain HTTP on another machine.
+// Encrypted returns an error for a plain HTTP address on another machine.
 func Encrypted(address *url.URL) error {
 	if address.Scheme != "http" || Loopback(address.Hostname()) {
 		return nil

@@ -11,33 +11,49 @@
 //
 // Each method makes one [transport.Request] and hands it to the one attempt loop, in package
 // transport, which paces and repeats requests, keeps tokens out of errors, and checks that an
-// answer is whole. What is sent again after a lost answer: reads, and every write of app
-// automation, because each of them sets what it names and finds what an earlier attempt made;
-// records of third-party sharing, because the same choice twice is the same; records of ad spend
-// only when the caller says so. Each method says why.
+// answer is whole. These are sent again after a lost answer, and each method says why:
+//
+//   - reads
+//   - every write of app automation, because it sets what it names and finds what an earlier
+//     attempt made
+//   - records of third-party sharing, because the same choice twice is the same
+//   - records of ad spend, only when the caller says so
 //
 // Shapes come from the interface document kept with the emulator, and where that shows none from
-// the pages of dev.adjust.com named beside each type. What may be in fields of other names is
-// looked for in Unknown.
+// the pages of dev.adjust.com named beside each type. A value that may come under another name is
+// looked for in Unknown, which holds the fields that a type doesn't have.
 //
-// What the documents leave open of ad spend is guessed here: the key is a Bearer token unless
-// SpendAuth names another header or a parameter, and none is sent without one; 429 and 503, which
-// aren't among the documented answers, mean that nothing was taken; any 200, 201, 202 or 204 but a
-// page of HTML means that the record was; 409, and a 400 in such words, that its Cost ID was.
+// The documents leave the following open, and it is guessed here. Of ad spend:
 //
-// Of app automation: X-Account-ID chooses the account there too; more Android stores are
-// additional_stores, by store type; AppByStore's filter is store; SettingsCSV's parameters are
-// app_tokens and sections; a signature's settings are enforce_install_signing and
-// android_fingerprints, the answer all of them; RevokeSecret sends an empty object,
-// ReactivateSecret a scope, and both answer like RevokeOutdatedSecrets; a failure in a ticket is a
-// text or has a name and a detail; 404 and a 400 that says "not found" are ErrNotFound; another 4xx
-// about one thing, and an answer of another shape, are Unclear; 408, 429, 503 and 504 pass,
-// although the documents have none of them; an answer begins within a minute.
+//   - The key is a Bearer token unless SpendAuth names another header or a parameter. Without a key
+//     no credential is sent.
+//   - 429 and 503, which aren't among the documented answers, mean that nothing was taken.
+//   - Any 200, 201, 202 or 204, except a page of HTML, means that the record was taken.
+//   - 409, and a 400 that says so, mean that a record with its Cost ID was taken already.
 //
-// Of third-party sharing: the credential is optional, and a Bearer token unless SharingAuth names
-// another header; all is sent in a form, settings and options as JSON text in it; a 202 about the
-// authentication token, and a 400 that says "failed to authorize request", are ErrAuth; more than 1
-// MiB is refused; 408, 429 and 5xx pass.
+// Of app automation:
+//
+//   - X-Account-ID chooses the account there too.
+//   - Further Android stores are sent as additional_stores, by store type.
+//   - AppByStore's filter is store; SettingsCSV's parameters are app_tokens and sections.
+//   - A signature's settings are enforce_install_signing and android_fingerprints, and the answer
+//     has all of them.
+//   - RevokeSecret sends an empty object, ReactivateSecret a scope; the service answers both as it
+//     answers RevokeOutdatedSecrets.
+//   - A failure in a ticket is a text, or has a name and a detail.
+//   - 404, and a 400 that says "not found", are ErrNotFound. Another 4xx about one thing, and an
+//     answer of another shape, are Unclear.
+//   - 408, 429, 503 and 504 are temporary, although the documents have none of them.
+//   - An answer begins within a minute.
+//
+// Of third-party sharing:
+//
+//   - The credential is optional, and a Bearer token unless SharingAuth names another header.
+//   - Everything is sent in a form; settings and options are JSON text in it.
+//   - A 202 about the authentication token, and a 400 that says "failed to authorize request", are
+//     ErrAuth.
+//   - More than 1 MiB is refused.
+//   - 408, 429 and 5xx are temporary.
 package adjust
 
 import (
@@ -86,17 +102,17 @@ type Options struct {
 	MaxURL      int                   // most bytes of a report's address; 0: UsualMaxURL
 	AccountID   string                // sent as X-Account-ID to BaseURL when not empty
 	Token       transport.TokenSource // required with BaseURL
-	SpendAuth   RecordAuth            // for CostURL; without a key nothing is proved there
-	SharingAuth RecordAuth            // for S2SURL; without a key nothing is proved there
+	SpendAuth   RecordAuth            // for CostURL; without a key no credential is sent there
+	SharingAuth RecordAuth            // for S2SURL; without a key no credential is sent there
 }
 
-// RecordAuth is how the caller proves itself at cost_url, and at s2s_url. The service's documents
+// RecordAuth says how the caller authenticates at cost_url or s2s_url. The service's documents
 // leave the form open.
 type RecordAuth struct {
-	// Default Authorization, where the key is a Bearer token; of any other header it is the whole
-	// value.
+	// The header that carries the key. In Authorization, the default, the key is a Bearer token; in
+	// any other header it is the whole value.
 	Header    string
-	Parameter string                // where a parameter carries the key, and no header: its name
+	Parameter string                // the name of the parameter that carries the key instead of a header
 	Key       transport.TokenSource // the reports' token is never sent there unless it is given here
 }
 
@@ -110,19 +126,21 @@ func (a RecordAuth) check() error {
 	return nil
 }
 
-// credential is a with the header's name in full; denied is ErrAuth in the endpoint's words.
+// credential returns a as the transport takes it, with the header's name in its canonical form.
+// denied is the endpoint's own text of ErrAuth.
 func (a RecordAuth) credential(denied error) *transport.Credential {
 	return &transport.Credential{Header: http.CanonicalHeaderKey(cmp.Or(a.Header, "Authorization")),
 		Parameter: a.Parameter, Source: a.Key, Denied: denied}
 }
 
-// Client asks the service. It is safe for concurrent use. A read function given to it must not ask
-// through the same client: it holds a slot.
+// Client sends requests to the service. It is safe for concurrent use. A read function given to it
+// must not send requests through the same client, because it runs while its own request holds a
+// slot.
 type Client struct {
 	transport *transport.Client
 	base      *url.URL // nil: not for reports and app automation
 	maxURL    int
-	mostHeld  int // see mostHeld
+	mostHeld  int // see the constant mostHeld
 	account   string
 	token     transport.TokenSource
 	spend     *recordHost // nil: not for ad spend
@@ -165,43 +183,44 @@ func newClient(o Options) (*Client, error) {
 	return c, err
 }
 
-// InFlight is how many attempts may be under way at once.
+// InFlight returns how many attempts may be under way at once.
 func (c *Client) InFlight() int { return c.transport.InFlight() }
 
-// Account is the client of another account at the same address. They share the limiter, and each
-// has its in-flight cap; 0: that of the options. What either has sent as a token is in no error of
-// the other.
+// Account returns the client of another account at the same address. Both share the limiter, and
+// each has a cap of its own on requests in flight: inFlight, or that of the options when it is 0. A
+// token that one has sent is in no error of the other.
 func (c *Client) Account(id string, token transport.TokenSource, inFlight int) *Client {
 	d := c.over(c.transport.Apart(inFlight))
 	d.account, d.token = id, token
 	return d
 }
 
-// After makes the client press no harder together with one that was there before it, of the same
-// service and the same rate, than one of them alone. It is called before anything is asked.
+// After limits the load of c and an earlier client, of the same service and with the same rate, to
+// that of one of them alone. It is called before the first request.
 func (c *Client) After(before *Client) {
 	if c.base != nil && before.base != nil && *c.base == *before.base {
 		c.transport.After(before.transport)
 	}
 }
 
-// CloseIdle closes the connections that no request uses. A client that is asked for nothing any
-// more needs no more than that.
+// CloseIdle closes the connections that no request uses. A client that is no longer used needs no
+// other cleanup.
 func (c *Client) CloseIdle() { c.transport.CloseIdle() }
 
-// ClockWarning says that this machine's clock is somewhat off, by the last answer; empty: it isn't.
+// ClockWarning returns a warning if, by the last answer, this machine's clock is somewhat off, or
+// else "".
 func (c *Client) ClockWarning() string { return c.transport.ClockWarning() }
 
-// Metered is the same client, with the same limiter and transport, that counts into m.
+// Metered returns the same client, with the same limiter and transport, that counts into m.
 func (c *Client) Metered(m *Meter) *Client { return c.over(c.transport.Metered(m)) }
 
-// Watched is the same client, with the same limiter and transport, that shows in w what it waits
-// for.
+// Watched returns the same client, with the same limiter and transport, that shows in w what it
+// waits for.
 func (c *Client) Watched(w *Waits) *Client { return c.over(c.transport.Watched(w)) }
 
-// Asking is the same client, with the same limiter and transport, that asks may before each attempt
-// leaves the process, after all waiting. An error of may ends the request, and nothing of that
-// attempt is sent.
+// Asking returns the same client, with the same limiter and transport, that calls may before each
+// attempt leaves the process, after all waiting. An error of may ends the request, and nothing of
+// that attempt is sent.
 func (c *Client) Asking(may func(context.Context) error) *Client {
 	return c.over(c.transport.Asking(may))
 }
@@ -212,7 +231,8 @@ func (c *Client) over(t *transport.Client) *Client {
 	return &d
 }
 
-// addresses reads those that are given, BaseURL also when none is.
+// addresses parses the addresses that are given. It parses BaseURL also when no address is given,
+// which is an error.
 func (o Options) addresses() (base, cost, s2s *url.URL, err error) {
 	if o.CostURL != "" {
 		if cost, err = parseBase("cost_url", o.CostURL, "https://app.adjust.com", "/cost"); err != nil {
@@ -233,7 +253,8 @@ func (o Options) addresses() (base, cost, s2s *url.URL, err error) {
 	return base, cost, s2s, err
 }
 
-// parseBase reads an address, also one that was copied with a path of the service's own behind it.
+// parseBase parses an address. If the address was copied with one of the service's own paths, it
+// cuts the path off.
 func parseBase(name, s, example string, own ...string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(s, "/"))
 	switch {

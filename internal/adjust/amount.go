@@ -11,16 +11,16 @@ import (
 
 // An amount is a cell of a metric, or the exact sum of several.
 type amount struct {
-	text   string // of the only cell that isn't blank; where there are more, their sum is in total
+	text   string // the only cell that isn't blank; where there are more, total is their sum
 	total  *big.Rat
-	digits int // most decimals of a cell
-	given  bool
+	digits int  // most decimals of a cell
+	given  bool // a cell was added, blank or not
 }
 
 // amountSize is the bytes of an amount in memory.
 const amountSize = int(unsafe.Sizeof(amount{}))
 
-// add adds a cell. One that says that there is no number adds nothing.
+// add adds a cell. A cell that stands for no number, such as null, adds nothing.
 func (a *amount) add(cell string) error {
 	a.given = true
 	switch {

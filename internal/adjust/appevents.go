@@ -13,8 +13,8 @@ type EventSpec struct {
 	Unique bool   `json:"unique"` // counted once for each user
 }
 
-// SubmittedEvents is what came of SubmitEvents, a row for each event of each app. Its shape is that
-// of dev.adjust.com/en/api/app-automation-api/events-endpoint.
+// SubmittedEvents is the result of SubmitEvents, a row for each event of each app. Its shape is
+// that of dev.adjust.com/en/api/app-automation-api/events-endpoint.
 type SubmittedEvents struct {
 	Successes []EventSuccess `json:"successes"`
 	Failures  []EventFailure `json:"failures"`
@@ -48,9 +48,10 @@ type EventFailure struct {
 }
 
 // SubmitEvents makes or updates events in apps: POST /events. The service tells events apart by
-// name within an app. A part may fail while the rest is taken, which is no error. The answer may be
-// one list of both, and may tell nothing, which means that all were taken. It is sent again after a
-// lost answer: by then the events are there, and are updated to the same.
+// name within an app. Some events may fail while the others are taken, which is no error. The
+// answer may be one list of successes and failures, or may say nothing, which means that all were
+// taken. The request is sent again after a lost answer: by then the events exist, and are updated
+// to the same values.
 func (c *Client) SubmitEvents(ctx context.Context, appTokens []string, events []EventSpec) (SubmittedEvents, error) {
 	raw, err := anything(ctx, c, call{
 		op: "submit events", method: http.MethodPost, path: []string{"events"}, what: "lists of successes and failures",
@@ -65,8 +66,8 @@ func (c *Client) SubmitEvents(ctx context.Context, appTokens []string, events []
 	return submitted(raw), nil
 }
 
-// submitted reads what came of events. A row that has no event has failed; so has an item of
-// failures, whatever it is.
+// submitted reads the answer of SubmitEvents. A row without an event is a failure, unless the row
+// is itself an event. Every item of failures is a failure, whatever its shape.
 func submitted(raw json.RawMessage) (s SubmittedEvents) {
 	raw = inside(raw, []string{"successes", "failures"}, "events")
 	o := object(raw)
@@ -92,7 +93,8 @@ func submitted(raw json.RawMessage) (s SubmittedEvents) {
 	return s
 }
 
-// failedItems are the items of a list, of an object by name, or the one that stands alone.
+// failedItems returns the failures in raw: the items of a list, the fields of an object, whose
+// names are the items' names, or a single value.
 func failedItems(raw json.RawMessage) (items []json.RawMessage) {
 	var all Failures
 	if len(raw) == 0 || all.UnmarshalJSON(raw) != nil {

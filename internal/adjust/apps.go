@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// An App is what CreateApp and UpdateApp send. Zero values aren't sent; empty maps and lists are,
-// and so empty what is there. Its shape is that of
+// An App is what CreateApp and UpdateApp send. Zero values aren't sent. A map or list that is empty
+// but not nil is sent, except Sections, and clears what the app has. The shape of App is that of
 // dev.adjust.com/en/api/app-automation-api/app-endpoint, except AdditionalStores.
 type App struct {
 	Name     string `json:"name,omitempty"`
@@ -23,24 +23,24 @@ type App struct {
 	Platform string `json:"platform,omitempty"` // android or ios
 	// Default: the account's template.
 	TemplateAppToken string `json:"template_app_token,omitempty"`
-	// To be copied from the template; none: all.
+	// The sections to copy from the template; none: all.
 	Sections []string `json:"sections,omitempty"`
 	// Make a job although nothing changed.
 	ForceUpdate bool `json:"force_update,omitempty"`
-	// By partner; always all of it, the service merges nothing.
+	// By partner. It must be complete each time, because the service merges nothing.
 	ChannelSetup map[string]map[string]any `json:"channel_setup,omitzero"`
 	// By section; the service keeps them for later jobs.
 	OverrideSettings map[string]any `json:"override_settings,omitzero"`
 	// e-mail addresses of users with a role of their own.
 	Editors []string `json:"editors,omitzero"`
-	// Of purchase verification; in no error and no log.
+	// The secret of purchase verification; it is in no error and no log.
 	IOSPVSharedSecret string `json:"ios_pv_shared_secret,omitempty"`
 	Verification      bool   `json:"verification,omitempty"` // ask for iOS app verification
 	// Android, by store type such as huawei. A guess: the documents don't name the field.
 	AdditionalStores map[string]Store `json:"additional_stores,omitzero"`
 }
 
-// A Store is where else an Android app is sold.
+// A Store is a further store in which an Android app is sold.
 type Store struct {
 	StoreID string `json:"store_id"`
 }
@@ -51,13 +51,13 @@ type CreatedApp struct {
 	Name     string `json:"name"`
 	BundleID string `json:"bundle_id"`
 	StoreID  string `json:"store_id"`
-	Ticket   string `json:"ticket_token"` // of the job; of an older one, or empty, when none was needed
+	Ticket   string `json:"ticket_token"` // of the new job; if none was needed, of an older job, or empty
 	SKAppID  Text   `json:"sk_app_id"`    // a string or a number, the documents differ; empty for null
 	// Unknown holds the fields that this version doesn't know.
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-// AppDetails is an app as the reads of app automation tell it. Numbers of unknown meaning are
+// AppDetails is an app as the reads of app automation show it. Numbers of unknown meaning are
 // json.Number.
 type AppDetails struct {
 	Name           string                    `json:"name"`
@@ -71,17 +71,17 @@ type AppDetails struct {
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-// AdditionalInfo is what earlier requests said of an app.
+// AdditionalInfo is what earlier requests set for an app.
 type AdditionalInfo struct {
 	Overrides map[string]any `json:"overrides"` // by section
 	// Unknown holds the fields that this version doesn't know.
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-// CreateApp makes the app of this store ID and platform, or updates it when it is there: POST /app.
-// The job that copies the template's settings runs later, see WaitTicket. Data that the service
-// finds wrong is a *ValidationError. An answer that tells nothing of the app means that the request
-// was taken; the result is empty then.
+// CreateApp makes the app of this store ID and platform, or updates it if it exists: POST /app. The
+// job that copies the template's settings runs later, see WaitTicket. Data that the service finds
+// wrong is a *ValidationError. An answer that tells nothing of the app means that the request was
+// taken; the result is empty then.
 //
 // It is sent again after a lost answer: the service looks the app up by store ID and platform, so a
 // repeat finds what the first made. With ForceUpdate a repeat may make a second job, which copies
@@ -121,8 +121,8 @@ var appFields = []string{"adjust_app_token", "app_token", "token", "store_id", "
 
 // AppByStore finds an app by its default store ID and platform: GET /app. store narrows it to a
 // type of store, under a parameter's name that is a guess; it may be empty. An app that wasn't made
-// or updated through app automation isn't found: ErrNotManaged. An answer that doesn't tell, or is
-// about another app, is Unclear.
+// or updated through app automation isn't found: ErrNotManaged. For an answer without an app, or
+// about another one, Unclear is true of the error.
 func (c *Client) AppByStore(ctx context.Context, storeID, platform, store string) (AppDetails, error) {
 	q := url.Values{"store_id": {storeID}, "platform": {platform}}
 	if store != "" {
@@ -135,14 +135,16 @@ func (c *Client) AppByStore(ctx context.Context, storeID, platform, store string
 }
 
 // App reads one app: GET /app/{token}. An app that wasn't made or updated through app automation
-// isn't found: ErrNotManaged. An answer that doesn't tell, or is about another app, is Unclear.
+// isn't found: ErrNotManaged. For an answer without an app, or about another one, Unclear is true
+// of the error.
 func (c *Client) App(ctx context.Context, token string) (AppDetails, error) {
 	return c.oneApp(ctx, call{op: "read app " + opPart(token), path: []string{"app", token}}, func(a AppDetails) bool {
 		return a.AppToken == "" || a.AppToken == token
 	})
 }
 
-// oneApp reads the one app of an answer that is meant.
+// oneApp sends q and returns the app of the answer for which meant is true. More or less than one
+// is an error.
 func (c *Client) oneApp(ctx context.Context, q call, meant func(AppDetails) bool) (AppDetails, error) {
 	q.what, q.absent = "an app", ErrNotManaged
 	raw, err := anything(ctx, c, q)
@@ -168,9 +170,9 @@ func (c *Client) oneApp(ctx context.Context, q call, meant func(AppDetails) bool
 // first page of more, see MoreApps.
 func (c *Client) Apps(ctx context.Context) ([]AppDetails, error) { return c.appList(ctx, nil) }
 
-// MoreApps asks for the apps of the list behind the first so many, limit at most. The parameters
-// limit and offset are guesses: a service that doesn't know them may refuse them, or give the list
-// that Apps does.
+// MoreApps lists at most limit apps behind the first offset ones. The parameters limit and offset
+// are guesses: a service that doesn't know them may refuse them, or return the same list as for
+// Apps.
 func (c *Client) MoreApps(ctx context.Context, offset, limit int) ([]AppDetails, error) {
 	return c.appList(ctx, url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}})
 }
@@ -188,8 +190,9 @@ func (c *Client) appList(ctx context.Context, query url.Values) ([]AppDetails, e
 	return all, nil
 }
 
-// appsIn reads the apps of an answer: one, a list of some, or either in an object, at any depth
-// that is likely. Nothing and null are no apps.
+// appsIn reads the apps of an answer: one app, a list of apps, or either of them wrapped in
+// objects, at any depth that is likely. An empty answer and null have no apps; ok is false for
+// anything else.
 func appsIn(raw json.RawMessage) (all []AppDetails, ok bool) {
 	raw = inside(raw, appFields, "app", "apps", "application", "applications")
 	switch {

@@ -31,7 +31,8 @@ func (c *Client) ask(ctx context.Context, r transport.Request) (Answer, error) {
 	return c.transport.Do(ctx, r)
 }
 
-// reports is the address of an endpoint of the reports; ask refuses the request when there is none.
+// reports returns the address of an endpoint of the reports, or "" without a base_url; ask refuses
+// the request then.
 func (c *Client) reports(endpoint string) string {
 	if c.base == nil {
 		return ""
@@ -42,7 +43,7 @@ func (c *Client) reports(endpoint string) string {
 // answerLimit is the most that is kept of one answer in memory.
 const answerLimit = 64 << 20
 
-// A limited reader has an end, however long an answer is.
+// A limited reader fails once it has read left bytes, so that no answer fills the memory.
 type limited struct {
 	from io.Reader
 	left int64
@@ -57,8 +58,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A beginning keeps the first bytes that are written to it, to show what an answer is that nobody
-// can read.
+// A beginning keeps the first bytes that are written to it, to show in an error how an unreadable
+// answer begins.
 type beginning struct{ text []byte }
 
 func (b *beginning) Write(p []byte) (int, error) {
@@ -87,7 +88,7 @@ func fetchJSON[T any](ctx context.Context, c *Client, r transport.Request, what 
 		return nil
 	}
 	a, err := c.ask(ctx, r)
-	if err != nil || a.Empty { // got may hold what an answer said that broke behind its end
+	if err != nil || a.Empty { // got may hold the value of an answer that broke off behind it
 		return none, a, err
 	}
 	return got, a, nil

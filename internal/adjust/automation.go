@@ -19,8 +19,8 @@ import (
 var errAutomationAuth = &transport.Refusal{Text: "check service.token, that its user is an Admin or Editor, " +
 	"that app automation is switched on for the account, and that the app belongs to it", As: ErrAuth}
 
-// pathPart is what may stand between two slashes: the tokens and numbers of the service do, and
-// nothing that leads to another endpoint.
+// pathPart reports whether s may stand between two slashes of a path: the service's tokens and
+// numbers may, and nothing that leads to another endpoint.
 func pathPart(s string) bool { return len(s) <= 128 && pathWord().MatchString(s) }
 
 var pathWord = lazy.Regexp(`^[A-Za-z0-9_-]+$`)
@@ -33,8 +33,8 @@ type call struct {
 	query  url.Values // may be nil
 	body   any        // sent as JSON; nil: none
 	hidden []string   // values that no error and no log may show
-	what   string     // of the answer, such as "an app"
-	absent error      // what it means that something isn't there; default ErrNotFound
+	what   string     // what the answer should be, such as "an app"
+	absent error      // the error when something isn't there; default ErrNotFound
 }
 
 // automation makes the request of a call.
@@ -69,7 +69,7 @@ func (c *Client) automation(q call) (transport.Request, error) {
 	body, err := json.Marshal(q.body)
 	switch {
 	case err != nil:
-		// Err may show a value.
+		// err is left out, because it may show a secret value.
 		return r, &Error{Op: q.op, Err: fmt.Errorf("what is to be sent has no form in JSON: %T", q.body)}
 	case len(body) > bodyLimit:
 		return r, &Error{Op: q.op, Err: fmt.Errorf("what is to be sent is %d bytes long, more than %d", len(body),
@@ -83,8 +83,8 @@ func (c *Client) automation(q call) (transport.Request, error) {
 // done in jobs.
 const automationWait = time.Minute
 
-// bodyLimit is what one request may send: far more than an app with a thousand events needs, and
-// what a service that refuses bodies says is 1 MB at a sibling endpoint
+// bodyLimit is the most bytes of a request's body: far more than an app with a thousand events
+// needs, and about the 1 MB above which a sibling endpoint is documented to refuse bodies
 // (dev.adjust.com/en/api/s2s-api, "Request size too large").
 const bodyLimit = 1 << 20
 
@@ -104,7 +104,7 @@ func isAbsence(status int, words string) bool {
 
 var notFound = lazy.Regexp(`(?i)\bnot found\b`)
 
-// opPart is a piece of a path as it may stand in an error.
+// opPart returns a piece of a path as it may stand in an error: "?" if it isn't a valid one.
 func opPart(s string) string {
 	if !pathPart(s) {
 		return "?"
@@ -112,7 +112,8 @@ func opPart(s string) string {
 	return s
 }
 
-// secretName is the name of a field whose value is a secret. Tokens of apps aren't.
+// secretName matches the names of fields whose value is a secret. appToken matches those that hold
+// the tokens of apps, which are no secrets.
 var (
 	secretName = lazy.Regexp(`(?i)secret|password|credential|(^|_)(key|token)s?$`)
 	appToken   = lazy.Regexp(`(^|_)app_tokens?$`)
@@ -127,12 +128,12 @@ func secretsIn(body []byte) []string {
 	return long(leaves(nil, v, false))
 }
 
-// long leaves short secrets out, which would blot out words that aren't meant.
+// long leaves short secrets out, because hiding them would blot out unrelated words of an error.
 func long(secrets []string) []string {
 	return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 4 })
 }
 
-// textsOf is all texts in JSON, or the text itself where it is none.
+// textsOf returns all texts in JSON, or data itself if it isn't JSON.
 func textsOf(data string) []string {
 	var v any
 	if json.Unmarshal([]byte(data), &v) != nil {
@@ -141,7 +142,7 @@ func textsOf(data string) []string {
 	return leaves([]string{}, v, true)
 }
 
-// leaves adds the texts below v that are secrets, or all of them.
+// leaves adds to found the texts below v that are secrets, or every text if all is true.
 func leaves(found []string, v any, all bool) []string {
 	switch v := v.(type) {
 	case string:

@@ -55,8 +55,8 @@ func (c *Client) Events(ctx context.Context, q EventsQuery) ([]Event, error) {
 	return list, nil
 }
 
-// An eventList is read from an array, or from an object that has nothing but one, under the name
-// events: further fields might say that there is more than this.
+// An eventList is read from an array, or from an object whose only field, events, is an array.
+// Further fields might say that the list isn't complete, so an object with them is an error.
 type eventList []Event
 
 // UnmarshalJSON reads a list; null is none.
@@ -70,9 +70,10 @@ func (l *eventList) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]Event)(l))
 }
 
-// narrow leaves an event only those of these apps, because a service that was asked for them may
-// name all that an event has. No apps are all, and an event that names none of them stays as it is.
-// Which of its tokens are whose is in TokensByApp alone.
+// narrow removes from an event the apps that weren't asked for, and their tokens, because a service
+// that was asked for some apps may name all that an event has. Without apps, and when the event
+// names none of them, the event stays as it is. Only TokensByApp says which token belongs to which
+// app; without it all tokens stay.
 func (e *Event) narrow(apps []string) {
 	asked := func(app string) bool {
 		return slices.ContainsFunc(apps, func(a string) bool { return strings.EqualFold(a, app) })

@@ -10,14 +10,15 @@ import (
 const appTokenIn = "app_token__in"
 
 // UsualMaxURL is the most bytes of an address, unless the options say otherwise. Servers and
-// proxies take 8,000, as RFC 9110, section 4.1, asks them to; what a proxy adds finds room.
+// proxies take 8,000, as RFC 9110, section 4.1, asks them to; the rest is for what a proxy adds.
 const UsualMaxURL = 6000
 
 // A part is what one address has room for: some of the apps, and some of the metrics.
 type part struct{ apps, metrics []string }
 
 // parts cuts the lists of apps and of metrics so that each address, with its query, has at most so
-// many bytes. It is one part where all fits, and where neither list is what makes the address long.
+// many bytes. It returns a single part if everything fits, and also if the lists can't be cut or
+// neither is what makes the address long.
 func (q ReportQuery) parts(address, query string, most int) (list []part, err error) {
 	size := most - len(address)
 	apps, joins := q.Filters[appTokenIn], len(q.Sort)+len(q.Index) == 0 && q.PeriodOverPeriod == "" && !q.ReadableNames
@@ -67,7 +68,7 @@ func inGroups(list []string, size int) (groups [][]string) {
 	return groups
 }
 
-// escaped is the bytes that a list takes in an address.
+// escaped returns the bytes that a list takes in an address.
 func escaped(list []string) (size int) {
 	for _, value := range list {
 		size += len(url.QueryEscape(value)) + 1

@@ -12,21 +12,21 @@ import (
 	"github.com/reportferry/reportferry/internal/zone"
 )
 
-// mostHeld is the bytes of rows that are held to be added or joined before less is asked for at
-// once.
+// mostHeld is the most bytes of rows that are held in memory to be added or joined. For more, the
+// caller has to ask for less at once.
 const mostHeld = 256 << 20
 
-// errFull means that less has to be asked for at once.
+// errFull means that the rows exceed mostHeld, so that less has to be asked for at once.
 var errFull = fmt.Errorf("%w: its rows, which are joined in memory, have too many bytes", ErrTooSlow)
 
 // errRepeated means that rows of two groups of metrics can't be joined.
 var errRepeated = errors.New("two rows have the same dimensions, so that groups of metrics can't be joined on them: " +
 	"divide the metrics among several tables")
 
-// Requests is how many requests CSVReport makes of a query, unless the service is too slow for one:
-// more than one where the offset of its zone changes in its days, or no address holds its metrics
-// or its list of apps. Of a query that can't be sent it is 1. A nil client has the usual length of
-// addresses.
+// Requests returns how many requests CSVReport makes for a query, unless the service is too slow
+// for one of them. It is more than one if the zone's offset changes during the days, or if one
+// address has no room for all metrics or all apps. For a query that can't be sent it is 1. A nil
+// client stands for the usual length of addresses.
 func (c *Client) Requests(q ReportQuery) int {
 	query, err := q.Encode()
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *Client) Requests(q ReportQuery) int {
 	return len(q.split(parts))
 }
 
-// split gives what each request asks for.
+// split returns what each request asks for.
 func (q ReportQuery) split(parts []part) (pieces []piece) {
 	for _, a := range parts {
 		if q.Zone == nil {
@@ -57,10 +57,10 @@ func (q ReportQuery) split(parts []part) (pieces []piece) {
 	return pieces
 }
 
-// inPieces asks for a report by one offset after the other, by one group of apps after the other,
-// and by one group of metrics after the other. It adds and joins the rows, and read gets the result
-// in the form of an answer. A piece of days that the service is too slow for is asked for in halves
-// of them.
+// inPieces asks for a report in pieces: one request for each offset, each group of apps and each
+// group of metrics. It adds and joins the rows, and read gets the result in the form of one answer.
+// If the service is too slow for a piece of several days, the piece is asked for again in two
+// halves of its days.
 func (c *Client) inPieces(ctx context.Context, q ReportQuery, parts []part, read func(io.Reader) error) (Answer,
 	error) {
 	whole := newSum(q, c.mostHeld)

@@ -25,22 +25,22 @@ type ReportQuery struct {
 	TimezoneID          string     // the service's number of a zone
 	HourBetween         string     // hours back from now, such as -10h:-0h; sent when not empty
 
-	// Zone is a zone by name, with From and Until. The service isn't known to take names, and what
-	// it doesn't take it may ignore, so that its offset is worked out and sent as utc_offset. The
-	// days may be several requests: see Offset.
+	// Zone is a zone by name, with From and Until. The service isn't known to take names, and may
+	// ignore what it doesn't take. So the zone's offset is worked out and sent as utc_offset. The
+	// days may take several requests: see Offset.
 	Zone     *time.Location
 	Summable bool // all metrics add up over hours, and no filter of rows looks at one: pieces may be added
 
 	// Additive are the metrics that are 0 in a row without them. Where metrics are asked for in
-	// groups, because an address has no room for all, a row may be in the answer of one group
-	// alone. Other metrics are empty there.
+	// groups, because an address has no room for all, a row may be in the answer for one group and
+	// not in another's. Metrics that aren't Additive are empty in such a row.
 	Additive []string
 
 	Currency         string // ISO 4217; may be empty beside a DatePeriod, for the account's own
 	PeriodOverPeriod string // previous_week and such; sent when not empty
 
-	// Parameters has values by name of a parameter that is sent as it stands, such as
-	// attribution_types. Those of needed must be there. One without values isn't sent.
+	// Parameters has the values of parameters that are sent as they stand, by name, such as
+	// attribution_types. Those listed in needed must be there. One without values isn't sent.
 	Parameters map[string][]string
 
 	// Filters has values by parameter, which is a dimension or metric, two underscores and one of
@@ -68,8 +68,7 @@ var needed = []string{
 	"sandbox",
 }
 
-// period is the service's date_period, whose both ends are included. It is made here and nowhere
-// else.
+// period returns the service's date_period, which includes both its ends. No other code makes one.
 func (q ReportQuery) period() string {
 	if q.DatePeriod != "" {
 		return q.DatePeriod
@@ -77,9 +76,9 @@ func (q ReportQuery) period() string {
 	return q.From.String() + ":" + q.Until.AddDays(-1).String()
 }
 
-// Encode gives q as the query of a URL. No credential is in it. Commas stand as they are, which RFC
-// 3986, section 3.4, allows: lists of hundreds of metrics are shorter then, and addresses have a
-// longest length.
+// Encode returns q as the query of a URL. No credential is in it. Commas aren't escaped, which RFC
+// 3986, section 3.4, allows: lists of hundreds of metrics are shorter then, and the length of an
+// address is limited.
 func (q ReportQuery) Encode() (string, error) {
 	v, err := q.values()
 	return strings.ReplaceAll(v.Encode(), "%2C", ","), err
@@ -133,8 +132,9 @@ func (q ReportQuery) checkPeriod() error {
 	return nil
 }
 
-// setZone sends one zone: which of two the service prefers isn't documented. What is asked for in
-// pieces is never sent as one query; as what their sum is the answer to, it has the zone by name.
+// setZone sets one zone, because it isn't documented which of two the service would prefer. A query
+// that is asked for in pieces is never sent as a whole. It is encoded all the same, as what the sum
+// of the pieces answers, and then has the zone by name.
 func (q ReportQuery) setZone(v url.Values) error {
 	if q.Zone != nil {
 		if q.UTCOffset+q.TimezoneID != "" {
@@ -219,6 +219,7 @@ func set(v url.Values, name string, values []string) error {
 	return nil
 }
 
+// one returns a list of the value, or nil if it is empty.
 func one(value string) []string {
 	if value == "" {
 		return nil
@@ -226,8 +227,8 @@ func one(value string) []string {
 	return []string{value}
 }
 
-// order is the report's order. Its default has the dates first, so that partitions come one after
-// the other.
+// order returns the columns that the report is sorted by. Its default has the dates first, so that
+// partitions come one after the other.
 func (q ReportQuery) order() []string {
 	if len(q.Sort) > 0 {
 		return q.Sort
@@ -237,7 +238,7 @@ func (q ReportQuery) order() []string {
 		slices.DeleteFunc(slices.Clone(q.Dimensions), isDate))
 }
 
-// appsIn are the apps of the query's list whose tokens are words of a text.
+// appsIn returns the apps of the query's filter whose tokens are words of the text.
 func (q ReportQuery) appsIn(text string) (named []string) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for _, app := range q.Filters[appTokenIn] {

@@ -13,19 +13,19 @@ import (
 )
 
 // ErrRejected means that the service answered 400 to a record of ad spend or of third-party
-// sharing: it will never take it.
+// sharing: the service will never take that record.
 var ErrRejected = errors.New("the record is refused")
 
-// A rejectedError is an ErrRejected that says what the service's words were.
+// A rejectedError is an ErrRejected with the service's reason.
 type rejectedError struct{ why string }
 
 func (e *rejectedError) Error() string        { return ErrRejected.Error() }
 func (e *rejectedError) Is(target error) bool { return target == ErrRejected }
 
-// Refusal is why the service will never take the record.
+// Refusal returns why the service will never take the record.
 func (e *rejectedError) Refusal() string { return e.why }
 
-// rejected is the error of a 400, and of other statuses that are about the record alone.
+// rejected returns the error of a 400, and of other statuses that are about the record alone.
 func rejected(status int, words string) error { return &rejectedError{refusalOf(status, words)} }
 
 // refusalOf says in one line what was answered.
@@ -42,11 +42,12 @@ type recordHost struct {
 	url        string
 	credential *transport.Credential
 
-	takesQuery atomic.Bool  // it has refused a form, and taken a query
+	takesQuery atomic.Bool  // it refused a record as a form, and took it as a query
 	tries      atomic.Int32 // records that were refused both ways; mostQueries once a form was taken
 }
 
-// formHeader is the header of a record beside the credential. A word isn't worth packing.
+// formHeader is the header of a record, except for the credential. It asks for answers that aren't
+// compressed, because an answer is only a word.
 var formHeader = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept-Encoding": {"identity"}}
 
 // post sends one record: r says how its answers are read, and what is in no error and no log.
@@ -58,8 +59,8 @@ func (c *Client) post(ctx context.Context, h *recordHost, r transport.Request) (
 // A formField is a name and its value in a form.
 type formField struct{ name, value string }
 
-// formOf is the request's body. The documents show it so, and a query would be in the logs of every
-// host on the way.
+// formOf returns the fields as a form, to be a request's body. The documents show it so, and a
+// query would be in the logs of every host on the way.
 func formOf(fields ...formField) string {
 	size := 0
 	for _, p := range fields {

@@ -18,9 +18,9 @@ import (
 // slugs, to read. When the answer breaks half way the whole attempt is repeated: read must start
 // anew each time it is called, and what it made of an earlier call is void. Nothing is accepted
 // before read has returned nil and the end of the answer was seen. An error of read that isn't the
-// answer's fault ends the call at once. A 204 answers with Empty and never calls read. Of a zone by
-// name, and of more apps or metrics than an address has room for, read may get several answers
-// joined.
+// answer's fault ends the call at once. After a 204 the Answer is Empty, and read isn't called. For
+// a zone by name, and for more apps or metrics than an address has room for, read may get several
+// answers joined into one.
 func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Reader) error) (Answer, error) {
 	op := "csv_report " + q.period()
 	query, err := q.Encode()
@@ -67,8 +67,8 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 var csvTypes = []string{"text/csv", "application/csv", "text/comma-separated-values", "text/plain",
 	"application/octet-stream"}
 
-// reportTypes are what a report may be called: the only published word on it is application/json.
-// Its body says what it is.
+// reportTypes are the content types that a report may have. The only one that is documented is
+// application/json, so it is the body that shows what an answer is.
 var reportTypes = append(slices.Clone(csvTypes), "application/json")
 
 // The service's words about a metric or dimension that it doesn't have, an app that isn't there,
@@ -86,7 +86,7 @@ func refusedQuery(message string) bool {
 		unsupportedOther().MatchString(message)
 }
 
-// refusedMetric is the metric that a 400 is about, one of those asked for if possible; empty when
+// refusedMetric returns the metric that a 400 is about, one of those asked for if possible; "" if
 // it is about something else.
 func refusedMetric(message string, asked []string) string {
 	if m := unsupportedMetric().FindStringSubmatch(message); m != nil {
@@ -99,8 +99,8 @@ func refusedMetric(message string, asked []string) string {
 	return ""
 }
 
-// named finds the metric in the text: the one asked for that is named first, else one of the event
-// that the word is the slug of, else the word itself.
+// named returns the metric that a text is about: of those asked for the one that the text names
+// first, or else one that belongs to the event whose slug is word, or else word itself.
 func named(text, word string, asked []string) string {
 	first, at := "", len(text)
 	for _, slug := range asked {

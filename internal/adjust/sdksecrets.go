@@ -11,7 +11,8 @@ import (
 // dev.adjust.com/en/api/app-automation-api/sdk-secrets-endpoint.
 type Secrets struct {
 	Combined CombinedSecrets `json:"combined_secrets"`
-	// How many RevokeOutdatedSecrets has revoked: 0 when a repeat found it done; empty: not told.
+	// How many secrets RevokeOutdatedSecrets revoked: 0 if an earlier attempt did it already; empty
+	// if the answer doesn't say.
 	Revoked Text `json:"revoked"`
 }
 
@@ -29,7 +30,7 @@ type Secret struct {
 	Name            string `json:"name"`             // versions 1 and 2
 	Value           Hidden `json:"value"`            // versions 1 and 2: a list of four strings, as JSON
 	InternalVersion Text   `json:"internal_version"` // a number; of version 3 a text such as 3.47.0
-	Platform        string `json:"platform"`         // version 3, as what follows
+	Platform        string `json:"platform"`         // version 3, as are the next three
 	Label           string `json:"label"`
 	Scope           string `json:"scope"` // such as all-traffic
 	Algorithm       string `json:"algorithm"`
@@ -37,10 +38,10 @@ type Secret struct {
 	UpdatedAt       string `json:"updated_at"`
 }
 
-// Hidden is a value of an answer that isn't printed: a secret's. Text tells it, as JSON.
+// Hidden is a secret value of an answer, which isn't printed. Text returns it, as JSON.
 type Hidden struct{ json string }
 
-// Text is the value itself.
+// Text returns the value itself.
 func (h Hidden) Text() string { return h.json }
 
 // String hides the value.
@@ -60,9 +61,9 @@ func (h *Hidden) UnmarshalJSON(b []byte) error {
 
 // Outdated says which SDK secrets RevokeOutdatedSecrets revokes.
 type Outdated struct {
-	// Versions below are revoked; 0: the service's default, 3.
+	// Secrets of versions below this one are revoked; 0: the service's default, 3.
 	MinActiveVersion int `json:"min_active_version,omitempty"`
-	// Also when no active one would be left, which is refused otherwise.
+	// Revoke them even if no active secret is left, which the service refuses otherwise.
 	Force bool `json:"force,omitempty"`
 }
 
@@ -96,8 +97,8 @@ func (c *Client) ReactivateSecret(ctx context.Context, token, id, scope string) 
 	})
 }
 
-// secretsCall reads the secrets that an answer tells: those of all versions, a bare list, or none
-// at all.
+// secretsCall sends q and returns the secrets of its answer, which may be an object with those of
+// all versions, a bare list, or have none at all.
 func (c *Client) secretsCall(ctx context.Context, q call) (s Secrets, err error) {
 	q.method, q.what = http.MethodPost, "an object of secrets"
 	raw, err := anything(ctx, c, q)

@@ -12,11 +12,11 @@ import (
 )
 
 // Settings reads an app's settings by section, all sections when none is named: GET
-// /app/{token}/settings. Any app of the account has them. What is in a section is left as it is:
-// see dev.adjust.com/en/api/app-automation-api/app-settings-endpoint for those whose shape is
-// known. Sections such as sdk_secrets hold secrets. The sections may come in an object around them,
-// and the one that was asked for may come alone; an empty answer (204) is Unclear, and a list of
-// anything else is under the name "settings".
+// /app/{token}/settings. Any app of the account has them. The content of a section is returned as
+// it is: see dev.adjust.com/en/api/app-automation-api/app-settings-endpoint for those whose shape
+// is known. Sections such as sdk_secrets hold secrets. The answer may wrap the sections in an
+// object, and may have the content of a single section that was asked for without its name. An
+// empty answer (204) is Unclear. Any other list is returned under the name "settings".
 func (c *Client) Settings(ctx context.Context, token string, sections ...string) (map[string]json.RawMessage, error) {
 	q := call{
 		op: "read settings of app " + opPart(token), path: []string{"app", token, "settings"},
@@ -52,10 +52,10 @@ func (c *Client) Settings(ctx context.Context, token string, sections ...string)
 	return all, nil
 }
 
-// SettingsCSV writes the settings of apps to w, as CSV in UTF-8: GET /settings/csv. No tokens are
-// all apps of the account, no sections all sections; both parameters' names are guesses, and so are
-// the columns. w gets the whole answer or nothing; an answer of more than answerLimit bytes is an
-// error. Nothing matching (204) writes nothing.
+// SettingsCSV writes the settings of apps to w, as CSV in UTF-8: GET /settings/csv. Without tokens
+// it writes all apps of the account, without sections all sections. The names of both parameters
+// are guesses, and so are the columns. w gets the whole answer or nothing; an answer of more than
+// answerLimit bytes is an error. Nothing matching (204) writes nothing.
 func (c *Client) SettingsCSV(ctx context.Context, w io.Writer, tokens, sections []string) error {
 	r, err := c.automation(call{
 		op: "export settings", path: []string{"settings", "csv"}, query: url.Values{"app_tokens": tokens,
@@ -95,9 +95,9 @@ func (s SignatureSettings) Empty() bool {
 	return s.EnforceInstallSigning == nil && s.AndroidFingerprints == nil && len(s.Unknown) == 0
 }
 
-// UpdateSignature changes those settings of one app that aren't nil, and returns all, or none when
-// the answer tells none: PATCH /app/{token}/signature. It is sent again after a lost answer: it
-// sets values, and the same values twice are the same.
+// UpdateSignature changes those settings of one app that aren't nil, and returns all, or none if
+// the answer has none: PATCH /app/{token}/signature. It is sent again after a lost answer: it sets
+// values, and the same values twice are the same.
 func (c *Client) UpdateSignature(ctx context.Context, token string, s SignatureSettings) (now SignatureSettings,
 	err error) {
 	raw, err := anything(ctx, c, call{

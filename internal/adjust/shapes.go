@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// ErrUnclear means that the service answered, and that its answer tells neither what was asked for
-// nor that it isn't there.
+// ErrUnclear means that the service answered, but that its answer shows neither what was asked for
+// nor that it doesn't exist.
 var ErrUnclear = errors.New("the answer doesn't tell")
 
 // An unclearError is an ErrUnclear that says what came.
@@ -21,10 +21,10 @@ type unclearError struct{ came string }
 func (e *unclearError) Error() string        { return ErrUnclear.Error() + ": it is " + e.came }
 func (e *unclearError) Is(target error) bool { return target == ErrUnclear }
 
-// Unclear tells whether the service answered, in order, and yet it isn't known whether what was
-// asked for is there: any 4xx that is about the one request, or an answer of another shape. A token
-// that isn't good (401), too many requests and trouble of the service are errors that aren't
-// unclear.
+// Unclear reports whether err means that the service answered, and yet left open whether what was
+// asked for exists: any 4xx that is about this one request, or an answer of another shape. A
+// missing or invalid credential (401, 407), a time-out (408), too many requests (429) and the
+// service's own trouble aren't unclear.
 func Unclear(err error) bool {
 	var e *Error
 	switch {
@@ -37,8 +37,8 @@ func Unclear(err error) bool {
 	return e.Status >= 400 || errors.Is(err, ErrUnclear)
 }
 
-// anything sends a call and gives its answer: an object or a list of any shape, null, or nothing
-// when it is empty (204). A plain value is no answer of any endpoint, and Unclear.
+// anything sends a call and returns its answer: an object or a list of any shape, null, or nothing
+// when it is empty (204). No endpoint answers with a plain value, so that one is Unclear.
 func anything(ctx context.Context, c *Client, q call) (json.RawMessage, error) {
 	r, err := c.automation(q)
 	if err != nil {
@@ -51,8 +51,8 @@ func anything(ctx context.Context, c *Client, q call) (json.RawMessage, error) {
 	return raw, err
 }
 
-// unclear is the error of a call whose answer has another shape. It names the shape alone: what
-// came may hold secrets.
+// unclear returns the error of a call whose answer has another shape, with more behind it. It names
+// only the shape, because the answer may hold secrets.
 func (q call) unclear(raw json.RawMessage, more ...string) error {
 	e := &Error{Op: q.op, Status: http.StatusOK, Attempts: 1, Err: &unclearError{shapeOf(raw) + strings.Join(more, "")}}
 	if len(raw) == 0 {
@@ -79,6 +79,7 @@ func shapeOf(raw json.RawMessage) string {
 	return "a plain value"
 }
 
+// object returns raw as an object, or nil if it is none.
 func object(raw json.RawMessage) (o map[string]json.RawMessage) {
 	if json.Unmarshal(raw, &o) != nil {
 		return nil
@@ -86,6 +87,7 @@ func object(raw json.RawMessage) (o map[string]json.RawMessage) {
 	return o
 }
 
+// elements returns raw as a list, or nil if it is none.
 func elements(raw json.RawMessage) (list []json.RawMessage) {
 	if json.Unmarshal(raw, &list) != nil {
 		return nil
@@ -93,8 +95,9 @@ func elements(raw json.RawMessage) (list []json.RawMessage) {
 	return list
 }
 
-// inside takes an answer out of objects that it is wrapped in: those that have none of the answer's
-// own fields, and one of the names around it.
+// inside unwraps an answer, up to three times: if raw is an object with none of the answer's own
+// fields, it goes on with the object or list in one of raw's other fields. These are names, then
+// data, result, results and items; the first that raw has is taken.
 func inside(raw json.RawMessage, own []string, names ...string) json.RawMessage {
 	names = append(names, "data", "result", "results", "items")
 	for range 3 {
@@ -121,11 +124,10 @@ func hasAny(o map[string]json.RawMessage, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return field(o, name) != nil })
 }
 
-// field is the field of this name, in the case that it comes in: encoding/json reads names in any
-// case too.
+// field returns the field of this name, in whatever case it comes, as encoding/json matches names.
 func field(o map[string]json.RawMessage, name string) json.RawMessage { return o[keyOf(o, name)] }
 
-// keyOf is how o writes the name of a field; the name itself where o hasn't got it.
+// keyOf returns the name of a field as o writes it, or the name itself if o has no such field.
 func keyOf(o map[string]json.RawMessage, name string) string {
 	if _, ok := o[name]; ok {
 		return name
@@ -138,10 +140,13 @@ func keyOf(o map[string]json.RawMessage, name string) string {
 	return name
 }
 
-// Unmarshal reads JSON of an answer into what v points to. A struct's fields are taken one by one,
-// also those of structs in it and in lists: a number for a text is its digits, what doesn't fit is
-// as if it weren't there, and numbers of unknown meaning are json.Number. The field Unknown, where
-// a struct has one, gets the fields that the struct has no place for.
+// Unmarshal reads JSON of an answer into what v points to. It reads the fields of structs one by
+// one, also within other structs and lists:
+//
+//   - A number in place of a text becomes the text of its digits.
+//   - A value that doesn't fit its field is left out.
+//   - A number that is read into an any becomes a json.Number.
+//   - The field Unknown, where a struct has one, gets all fields that weren't read.
 func Unmarshal(raw []byte, v any) error { return read(raw, reflect.ValueOf(v).Elem()) }
 
 func read(raw []byte, v reflect.Value) error {
@@ -193,7 +198,7 @@ func readFields(all map[string]json.RawMessage, v reflect.Value) {
 	}
 }
 
-// textOf is the first of the names that o has as a text, which is taken out of it.
+// textOf returns the first of the named fields that is a text and not empty, and deletes it from o.
 func textOf(o map[string]json.RawMessage, names ...string) (text string) {
 	for _, name := range names {
 		if json.Unmarshal(field(o, name), &text) == nil && text != "" {

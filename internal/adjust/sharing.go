@@ -22,7 +22,7 @@ type PartialError struct {
 
 func (e *PartialError) Error() string { return ErrPartly.Error() }
 
-// Refusal is why the service didn't take all of the record.
+// Refusal returns why the service didn't take all of the record.
 func (e *PartialError) Refusal() string {
 	if e.Words == "" {
 		return "the service took a part of it, and doesn't say which"
@@ -34,8 +34,8 @@ func (e *PartialError) Refusal() string {
 func (e *PartialError) Is(target error) bool { return target == ErrPartly }
 
 // Sharing is one device's choice about its data, as it is sent: nothing is checked or changed here,
-// and nothing is sent of what is empty. The service wants an app token, at least one ID, and one of
-// the three last.
+// and empty fields aren't sent. The service wants an app token, at least one of the two IDs, and
+// one of the last three fields.
 type Sharing struct {
 	AppToken string
 	GPSAdID  string // Android's advertising ID; in no error and no log
@@ -52,13 +52,19 @@ type Sharing struct {
 // error is nil when the service has applied all of it, which a 200, a 201 and a 204 say, whatever
 // is in them.
 //
-// A 202 is ErrPartly. A 400, 413, 422 and 451 are ErrRejected, as are a 403 and a 404 whose words
-// are about the app or the device, and a record of more than 1 MiB, which isn't sent; 401 and other
-// 403 are ErrAuth, and so are a 202 and a 400 whose words are about the credential, which is read
-// again once. All else is sent again, as often as Attempts and for as long as Patience say: also
-// what may have left a trace, because the same choice twice is the same, and because no other
-// record of the device may be sent meanwhile. The caller sees to that: what is given up is
-// ErrUnknown when any of its attempts may have been applied, and has to be sent again before the
+// Other answers:
+//
+//   - A 202 is ErrPartly.
+//   - A 400, 413, 422 and 451 are ErrRejected, as are a 403 and a 404 whose words are about the app
+//     or the device, and a record of more than 1 MiB, which isn't sent.
+//   - A 401 and any other 403 are ErrAuth, and so are a 202 and a 400 whose words are about the
+//     credential. The credential is read again once.
+//   - After anything else the record is sent again, as often as Attempts and for as long as
+//     Patience say, even if an attempt may have been applied: the same choice twice is the same,
+//     and no other record of the device may be sent meanwhile.
+//
+// The caller has to see to the order of a device's records. A record that is given up is ErrUnknown
+// when any of its attempts may have been applied; the caller has to send it again before the
 // device's next record. All errors are an *Error.
 func (c *Client) ShareThirdParty(ctx context.Context, s Sharing) (Answer, error) {
 	if c.sharing == nil {
@@ -82,20 +88,21 @@ const sharingOp = "third_party_sharing"
 var errSharingAuth = &transport.Refusal{Text: "check the credential for s2s_url, the header that it is sent in, and " +
 	"whether the app wants one", As: ErrAuth}
 
-// aboutAuth is what a service that proves callers by an app's tokens is documented to say in a 202,
-// where the record isn't applied at all, and what the general table of its endpoints says of a 401
-// (dev.adjust.com/en/api/s2s-api).
+// aboutAuth matches words about the credential: those that a service that authenticates callers by
+// an app's tokens is documented to say in a 202, where the record isn't applied at all, and those
+// of a 401 in the general table of its endpoints (dev.adjust.com/en/api/s2s-api).
 var aboutAuth = lazy.Regexp(
 	`(?i)^(third party sharing failed \()?((missing|wrong) authentication token|failed to authorize request)\W*$`)
 
-// aboutRecord is what the service's server-to-server endpoints are documented to say, in a 403 or a
-// 404, of one app or one device: "App is inactive", "Tracking disabled", "App token not found",
-// "Device not found". Another 403 is about the credential, and another 404 about the address: no
-// record is to blame for those.
+// aboutRecord matches what the service's server-to-server endpoints are documented to say, in a 403
+// or a 404, of one app or one device: "App is inactive", "Tracking disabled", "App token not
+// found", "Device not found". Another 403 is about the credential, and another 404 about the
+// address, and so they aren't errors of the record.
 var aboutRecord = lazy.Regexp(
 	`(?i)\b(app|device)\b.*\b(not found|inactive|disabled|unknown|opted out)\b|\btracking (is )?disabled\b`)
 
-// sharingError reads the answers whose words say what became of the record.
+// sharingError returns the error of an answer whose words say what became of the record, or nil for
+// any other answer.
 func sharingError(status int, words string) error {
 	switch status {
 	case http.StatusAccepted, http.StatusBadRequest, http.StatusUnprocessableEntity:

@@ -43,20 +43,26 @@ func (e *duplicateError) Is(target error) bool {
 // SubmitSpend sends one record: POST {cost_url}/cost. The error is nil when the service has taken
 // it: 200, 201, 202, 204.
 //
-// What surely left no trace is sent again, as often as Attempts and for as long as Patience say:
-// after 429, 503, a 401 once after reading the key again, and a connection that never came about.
-// Anything else may have left one: a connection that broke, a time-out, a cut answer, any other
-// 5xx, a page of HTML, the end of ctx while an answer was awaited. After those the record is sent
-// again only when resend is true, since the service has no rule for duplicates; what is given up
-// then, or at once without resend, is ErrUnknown. A 400, a 422, and a 404 about the record are
-// ErrRejected; 401 and 403 are ErrAuth. A 409, and a 400 that says that the Cost ID was used, are
-// ErrDuplicate, but after an attempt that may have left a trace: that attempt was taken then, and
-// the error is nil. Any other error means that the record wasn't taken. All errors are an *Error.
-// The answer's Resent counts the attempts that may have doubled the record.
+// Other answers, and failures:
 //
-// The parameters are sent in a form, as the documents show it, until the service refuses one that
-// the query is taken for. A key that is a parameter goes with them, and a 401 may then mean that
-// the form wasn't read.
+//   - After an attempt that certainly wasn't taken the record is sent again, as often as Attempts
+//     and for as long as Patience say: after a 429, a 503, a connection that never came about, and,
+//     once and with the key read again, a 401.
+//   - An attempt may have been taken after a connection that broke, a time-out, a cut answer, any
+//     other 5xx, a page of HTML, or the end of ctx while an answer was awaited. After those the
+//     record is sent again only when resend is true, since the service has no rule for duplicates.
+//     A record that is given up then, or at once without resend, is ErrUnknown.
+//   - A 400, a 422, and a 404 about the record are ErrRejected; 401 and 403 are ErrAuth.
+//   - A 409, and a 400 that says that the Cost ID was used, are ErrDuplicate. But after an attempt
+//     that may have been taken the error is nil, because they show that it was.
+//   - Any other error means that the record wasn't taken.
+//
+// All errors are an *Error. The answer's Resent counts the attempts that may have doubled the
+// record.
+//
+// The parameters are sent in a form, as the documents show it, until the service refuses a record
+// as a form and takes it as a query. A key that is a parameter is sent with them, and a 401 may
+// then mean that the service didn't read the form.
 func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer, error) {
 	if c.spend == nil {
 		return Answer{}, &Error{Op: "cost", Err: errors.New("this client has no cost_url")}
@@ -73,17 +79,18 @@ func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer,
 	return a, err
 }
 
-// spendTaken are the answers that a record was taken, beside 200. The documents have 200 alone;
-// what is matched afterwards may as well be accepted or created.
+// spendTaken are the statuses beside 200 that mean that a record was taken. The documents have only
+// 200, but a service that matches records later may as well answer 202 or 201.
 var spendTaken = []int{http.StatusCreated, http.StatusAccepted, http.StatusNoContent}
 
-// mostQueries is how many records are tried in the query after a form of theirs was refused, before
-// a form is what the service wants.
+// mostQueries is how many records may be refused both as a form and as a query, before it is
+// concluded that the service wants forms.
 const mostQueries = 3
 
-// submitSpend sends a record in the way that the service has shown to take, and finds out which
-// that is: a refused form left no trace, and a query is tried in its place; what an earlier attempt
-// left in doubt stays so. What is refused both ways is refused with the words about the form.
+// submitSpend sends a record in the way that the service is known to take, a form or a query, and
+// finds out which it is: a refused form wasn't taken, so that a query is tried in its place. What
+// an earlier attempt left in doubt stays in doubt. If both are refused, the error is that of the
+// form.
 func (c *Client) submitSpend(ctx context.Context, form string, r transport.Request) (Answer, error) {
 	inQuery := func() (Answer, error) {
 		q := r
@@ -99,7 +106,7 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 		c.spend.tries.Store(mostQueries)
 	}
 	var e *Error
-	// The form with the key in it, perhaps.
+	// The 401 may mean that the service didn't read the form, which holds the key.
 	unread := c.spend.credential.Parameter != "" && errors.As(err, &e) && e.Status == http.StatusUnauthorized
 	if !unread && !errors.Is(err, ErrRejected) || errors.Is(err, ErrDuplicate) || c.spend.tries.Load() >= mostQueries {
 		return a, err
@@ -112,7 +119,7 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 	switch {
 	case failed == nil, errors.Is(failed, ErrDuplicate):
 		c.spend.takesQuery.Store(true)
-	case errors.Is(failed, ErrAuth): // the query was read, and a refusal of all records is for a person
+	case errors.Is(failed, ErrAuth): // the query was read, and a person has to correct the credential
 	case errors.As(failed, &e) && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests &&
 		!errors.Is(failed, ErrUnknown):
 		c.spend.tries.Add(1)
@@ -122,10 +129,10 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 }
 
 var (
-	// aboutDuplicate is what a service may say of a Cost ID that it has.
+	// aboutDuplicate matches what a service may say of a Cost ID that it has.
 	aboutDuplicate = lazy.Regexp(
 		`(?i)duplicat|\balready (been )?(used|exists?|submitted|received|registered|recorded|reported|processed|taken|known|sent|posted|stored|present)\b|\b(not|be) unique\b`)
-	// aboutSpend is in a 404 about a record; another one is about the address.
+	// aboutSpend matches the words of a 404 about a record; any other 404 is about the address.
 	aboutSpend = lazy.Regexp(
 		`(?i)\bcost[_ ]?id\b|\b(no|unknown) (such |known )?(engagement|click|impression)\b|\b(engagement|click|impression) (is |was )?(not |un)(found|known)\b`)
 )

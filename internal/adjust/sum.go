@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/internal/zone"
 )
 
-// A sum adds rows up that have the same dimensions, and joins those of other metrics. It holds all
-// of them in memory; see mostHeld.
+// A sum adds up rows that have the same dimensions and metrics, and joins rows that have the same
+// dimensions and other metrics. It holds all of them in memory; see mostHeld.
 type sum struct {
 	q    ReportQuery
 	rows map[string]*sumRow
@@ -25,12 +25,13 @@ type sum struct {
 
 func newSum(q ReportQuery, most int) *sum { return &sum{q: q, rows: map[string]*sumRow{}, most: most} }
 
+// A sumRow is a row of a sum, with an amount for each metric of the query.
 type sumRow struct {
 	dimensions []string
 	amounts    []amount
 }
 
-// read adds the rows of the answer to the query for a piece.
+// read adds the rows of r, which is the answer to piece p of the query.
 func (s *sum) read(p piece, r io.Reader) error {
 	answer := csvform.NewReader(r)
 	header, err := answer.Read()
@@ -42,7 +43,7 @@ func (s *sum) read(p piece, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	metrics := map[int]int{} // a metric's place in the sum, to that of its cell
+	metrics := map[int]int{} // from a metric's index in the sum to the column of the answer
 	for i, name := range asked.Metrics {
 		metrics[slices.Index(s.q.Metrics, name)] = place[len(asked.Dimensions)+i]
 	}
@@ -95,7 +96,8 @@ func (s *sum) read(p piece, r io.Reader) error {
 	}
 }
 
-// places finds columns in the header of an answer, whatever the case of their names.
+// places returns the indexes of columns in the header of an answer, in the order of names. The case
+// of names doesn't matter.
 func places(header, names []string) (list []int, err error) {
 	place := map[string]int{}
 	for i, name := range header {
@@ -111,7 +113,7 @@ func places(header, names []string) (list []int, err error) {
 	return list, nil
 }
 
-// rowKey is the key of a row: its dimensions, each behind its length.
+// rowKey returns the key of a row: its dimensions, each behind its length.
 func rowKey(dimensions []string) string {
 	var key strings.Builder
 	for _, cell := range dimensions {
@@ -120,7 +122,7 @@ func rowKey(dimensions []string) string {
 	return key.String()
 }
 
-// to is the row of the dimensions, a new one if there is none.
+// to returns the row that has these dimensions, a new one if there is none.
 func (s *sum) to(dimensions []string) *sumRow {
 	key := rowKey(dimensions)
 	to := s.rows[key]
@@ -161,7 +163,8 @@ func (s *sum) join(other *sum) error {
 	return nil
 }
 
-// row is the cells of a row.
+// row returns the cells of a row. A metric that no answer has had is 0 if it is Additive, or else
+// empty.
 func (s *sum) row(key string) []string {
 	row := slices.Clone(s.rows[key].dimensions)
 	for i, a := range s.rows[key].amounts {

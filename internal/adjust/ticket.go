@@ -22,7 +22,7 @@ var (
 	ErrTicketOpen = errors.New("the job isn't over yet, ask for its ticket later")
 )
 
-// A Ticket tells how a job of app automation goes. Its shape is that of
+// A Ticket is the state of a job of app automation. Its shape is that of
 // dev.adjust.com/en/api/app-automation-api/status-endpoint.
 type Ticket struct {
 	// New, opened, completed or failed; the documents show only completed, so it may be any.
@@ -49,7 +49,7 @@ type SectionResult struct {
 type Failures []Failure
 
 // A Failure is an item that wasn't applied. The documents don't show one: a text, and an object
-// with a name (or a section) and a detail, are understood, and anything is kept.
+// with a name (or a section) and a detail, are understood; anything else is kept in Raw.
 type Failure struct {
 	Name   string
 	Detail string
@@ -59,8 +59,7 @@ type Failure struct {
 // Done tells whether the job is over, well or not.
 func (t Ticket) Done() bool { return t.Completed() || t.Failed() }
 
-// Completed tells whether the job is over and went well, which sections with failures don't
-// contradict.
+// Completed tells whether the job is over and went well. Sections may have failures all the same.
 func (t Ticket) Completed() bool {
 	return t.is("completed", "complete", "done", "finished", "success", "succeeded")
 }
@@ -70,11 +69,11 @@ func (t Ticket) Failed() bool {
 	return t.is("failed", "failure", "error", "errored", "cancelled", "canceled", "aborted")
 }
 
-// Said is the status in the service's own word.
+// Said returns the status in the service's own word.
 func (t Ticket) Said() string { return transport.Shorten(cmp.Or(t.Status, "none yet")) }
 
-// Open tells whether the status is one that is known for a job that isn't over. Any other may mean
-// anything.
+// Open tells whether the status is one that is known for a job that isn't over. A status for which
+// neither Open nor Done is true may mean anything.
 func (t Ticket) Open() bool { return t.is("new", "opened") }
 
 // is compares the status with words. The documents name completed alone.
@@ -148,7 +147,7 @@ func (f *Failures) UnmarshalJSON(b []byte) error {
 }
 
 // UnmarshalJSON takes an object by section, and a list of results that name their section. Anything
-// else is none.
+// else is read as no results.
 func (s *Sections) UnmarshalJSON(b []byte) error {
 	*s = Sections{}
 	for name, raw := range object(b) {
@@ -195,15 +194,20 @@ type Wait struct {
 	First   time.Duration // before the second look, twice as long before each further one; default 1 second
 	Longest time.Duration // between two looks; default 30 seconds
 	Most    time.Duration // of all; default 30 minutes
-	Seen    func(Ticket)  // hears of every look; may be nil
+	Seen    func(Ticket)  // called with the ticket after each look that found it; may be nil
 }
 
 // WaitTicket looks at a job until it is over, at once and then after First, doubled up to Longest,
 // each time shortened by up to a half at random. It returns the ticket as it was seen last, with
-// nil when the job is completed, ErrTicketFailed when it has failed, ErrTicketOpen when it took
-// longer than Most, or the error that Ticket or ctx ended with. A job whose ticket isn't known, or
-// not any more, or tells no status, is looked at a few times more when it was never seen, and then
-// ends with what Ticket ended with. All errors are an *Error.
+// one of these errors, all of them an *Error:
+//
+//   - nil when the job is completed
+//   - ErrTicketFailed when the job has failed
+//   - ErrTicketOpen when the job took longer than Most
+//   - the error of ctx, or of Ticket
+//
+// When Ticket's error is Unclear, because the service doesn't know the ticket or shows no status,
+// the wait goes on for a few more looks if the ticket was never seen, and ends at once if it was.
 func (c *Client) WaitTicket(ctx context.Context, ticket string, w Wait) (Ticket, error) {
 	wait, longest, most := cmp.Or(w.First, time.Second), cmp.Or(w.Longest, 30*time.Second),
 		cmp.Or(w.Most, 30*time.Minute)

@@ -55,8 +55,8 @@ func (c *Client) Vault(ctx context.Context) ([]VaultRecord, error) {
 	return list, nil
 }
 
-// recordsIn reads the records of an answer: one, or a list, or either in an object. Nothing, null
-// and {} are none.
+// recordsIn reads the records of an answer: one, or a list, or either of them wrapped in an object.
+// An empty answer, null and {} have no records; ok is false for anything else.
 func recordsIn(raw json.RawMessage) (list []VaultRecord, ok bool) {
 	raw = inside(raw, vaultFields, "record", "records", "vault", "vault_record", "vault_records")
 	o := object(raw)

@@ -14,8 +14,9 @@ import (
 // dates are the dimensions of time.
 var dates = []string{"hour", "day", "week", "month", "quarter", "year"}
 
-// pieces are the days of a zone by name, as they are asked for. Where clocks change, all days are
-// asked for with the offset that holds longest, unless the rows of two pieces may be added.
+// pieces cuts the days of a query with a Zone into pieces that have one offset each. Without
+// Summable, the rows of two pieces can't be added, and so it returns all days as one piece, with
+// the offset that holds longest.
 func (q ReportQuery) pieces() []zone.Piece {
 	if q.Summable {
 		return zone.Pieces(q.Zone, q.From, q.Until)
@@ -23,8 +24,8 @@ func (q ReportQuery) pieces() []zone.Piece {
 	return []zone.Piece{{From: q.From, Until: q.Until, Offset: zone.Longest(q.Zone, q.From, q.Until)}}
 }
 
-// Offset is the utc_offset of all days of a query in a zone by name; empty: it is asked for in
-// pieces, each with an offset of its own.
+// Offset returns the utc_offset of all days of a query with a Zone, or "" if the query is asked for
+// in pieces, each with an offset of its own.
 func (q ReportQuery) Offset() string {
 	if list := q.pieces(); len(list) == 1 && list[0].First == "" {
 		return list[0].Offset
@@ -39,9 +40,10 @@ type piece struct {
 	part
 }
 
-// piece is the query for one piece. In a zone by name, of the dimensions of time it has one, by
-// which rows go to theirs: where hours are chosen the hour, which the service is known to have as a
-// dimension, while no parameter of it chooses hours of a day that is over.
+// piece returns the query for one piece. If q has a Zone, the result has one dimension of time,
+// from which those of q are computed: the hour if q has it or the piece begins or ends within a
+// day, or else the day. Hours are chosen by the dimension hour, which the service is known to have,
+// because no parameter of the service chooses hours of a day that is over.
 func (q ReportQuery) piece(p piece) ReportQuery {
 	if len(p.apps) > 0 {
 		q.Filters = maps.Clone(q.Filters)
@@ -79,8 +81,8 @@ func moment(cell string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is neither an hour nor a day in ISO form", cell)
 }
 
-// dateCell is what the service writes of a moment under a dimension of time. Weeks run from Sunday
-// to Saturday, as in the service's own example.
+// dateCell returns what the service writes of a moment under a dimension of time. Weeks run from
+// Sunday to Saturday, as in the service's own example.
 func dateCell(dimension string, at time.Time) string {
 	switch dimension {
 	case "hour":

@@ -29,7 +29,8 @@ var sections = []Section{
 	{Name: "trackers", ID: "name"},
 }
 
-// Sections lists all sections that can be migrated, which app_info, being read-only, isn't.
+// Sections lists all sections that can be migrated. app_info isn't among them, because it is
+// read-only.
 func Sections() []Section { return sections }
 
 // A Setup is one parameter of a partner in channel_setup.
@@ -38,7 +39,7 @@ type Setup struct {
 	Type     SetupType
 	Required bool
 	Secret   bool // a credential, never shown
-	Default  bool // of a flag that isn't required
+	Default  bool // default of a flag that isn't required
 }
 
 // A SetupType is the JSON type of a parameter.

@@ -1,5 +1,5 @@
-// Package catalog knows every dimension and metric of the service by its name: the type of its
-// column, over what it may be summed, and when its values are final. Without it, types would be
+// Package catalog lists the dimensions and metrics of the service: the type of each column, over
+// which dimensions it may be summed, and when its values are final. Without it, types would be
 // guessed from values, a column would change its type on the first day without a decimal point, and
 // rates would be added up.
 //
@@ -15,7 +15,8 @@
 //	additive     all, not time, none: over which dimensions rows may be summed (Additive)
 //	horizon      {p}: final when the period in the slug has passed since the install; now: dated by install and never
 //	             final; {m}: that of the metric inside the slug; blank: dated by the day on which it happened
-//	spend        network: rests on what networks report of themselves; mode: does so if ad_spend_mode says; {m}; blank
+//	spend        network: based on what ad networks report; mode: so too, unless ad_spend_mode is
+//	             adjust; {m}: that of the metric inside the slug; blank: not based on it
 //	description  the service's label, and its formula behind " = "
 //
 // A slug with placeholders is a pattern, which stands for many metrics: {p} is a cohort's period,
@@ -23,12 +24,12 @@
 //
 // The tables were written from the service's metrics glossary (a dump of 2023, and what is known to
 // be added since). Whether a metric is additive was decided for each by hand. Two decisions are
-// readings of the glossary: bounds and estimates of SKAN are sums over postbacks, hence additive;
-// an install that several networks assisted is counted by each of them, hence neither assisted
-// installs nor what is left without them.
+// interpretations of the glossary: bounds and estimates of SKAN are sums over postbacks, hence
+// additive; an install that several networks assisted is counted by each of them, hence neither
+// assisted installs are additive, nor what is left without them.
 //
 // Where the service's glossary of 2026 (help.adjust.com, datascape-metrics-glossary) has another
-// formula than the dump, the newer one holds:
+// formula than the dump of 2023, the tables have the newer one:
 //
 //	{e}_{p}_events_rate_cohort, {e}_{p}_conversions_rate_cohort       by the cohort's size; in the dump by installs
 //	skad_conversion_value_null_rate                                   by total conversions; in the dump by skad_installs
@@ -95,9 +96,8 @@ func EventMetric(suffix string) (Field, bool) {
 	return f, true
 }
 
-// Guess takes a slug that Metric doesn't know for an event's metric, by its ending:
-// purchase_events, or level_up_d7_revenue_cohort. Only the service knows whether there is such an
-// event.
+// Guess finds a slug that Metric doesn't know by its ending, as an event's metric: purchase_events,
+// or level_up_d7_revenue_cohort. Only the service knows whether there is such an event.
 func Guess(slug string) (Field, bool) {
 	if _, known := Metric(slug); known {
 		return Field{}, false
@@ -138,8 +138,8 @@ func readMetrics() map[string]Field {
 	return m
 }
 
-// rows cuts an embedded table and drops its header. A malformed table is a mistake in this package,
-// so it panics.
+// rows splits an embedded table into cells, without its header. It panics on a malformed table,
+// which is a mistake in this package.
 func rows(tsv string, width int) [][]string {
 	lines := strings.Split(strings.TrimSuffix(tsv, "\n"), "\n")
 	out := make([][]string, 0, len(lines)-1)
@@ -161,6 +161,7 @@ func mustType(name string) Type {
 	return t
 }
 
+// must returns the value of a word that a table may have. It panics on any other word.
 func must[V any](named map[string]V, name string) V {
 	v, ok := named[name]
 	if !ok {

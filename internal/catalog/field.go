@@ -17,19 +17,20 @@ type Field struct {
 	Horizon     int
 	Accumulates bool // it is dated by install, and grows for as long as users are active
 
-	Unknown bool // to the catalogue: see Described
+	Unknown bool // the catalogue lacks it: see Described
 
-	unit  string // if the type doesn't decide it: see Unit
+	unit  string // set if it doesn't follow from the type: see Unit
 	spend string // "network", "mode" or "": see NetworkCost
 }
 
 // Additive says over which dimensions a metric may be summed.
 type Additive uint8
 
-// The zero value is the cautious one.
+// The zero value, Nowhere, is the cautious one.
 const (
 	Nowhere Additive = iota // ratios, means, absolute differences, moving averages
-	// Unique users: over networks or countries, but not over days, where a user counts on each.
+	// Unique users may be summed over networks or countries, but not over days, because a user is
+	// counted on each day.
 	NotOverTime
 	Everywhere // over all dimensions
 )
@@ -57,16 +58,16 @@ func (f Field) NetworkCost(adSpendMode string) bool {
 // have a fraction.
 func (f Field) Modelled() bool { return f.Type == Int64 && f.spend == "network" }
 
-// The days after its end in which the service restates a period: by itself, and what ad networks
-// report of themselves.
+// For how many days after its end the service restates a period: its own numbers, and those that
+// are based on what ad networks report.
 const (
 	Restated          = 7
 	RestatedByNetwork = 14
 )
 
-// FinalAfter is how many days after a period's end the service changes the metric no more: the
-// period of a cohort, and then those in which it restates everything, or what networks report. Of a
-// metric that accumulates it is false.
+// FinalAfter returns after how many days from a period's end the service no longer changes the
+// metric: the days of a cohort's period, plus those in which it restates everything, or what
+// networks report. ever is false for a metric that accumulates, because it is never final.
 func (f Field) FinalAfter(adSpendMode string) (days int, ever bool) {
 	days = Restated
 	if f.NetworkCost(adSpendMode) {
@@ -75,17 +76,17 @@ func (f Field) FinalAfter(adSpendMode string) (days int, ever bool) {
 	return f.Horizon + days, !f.Accumulates
 }
 
-// OfCohort tells whether the metric is dated by install, and so belongs to a cohort: also one of
-// day 0, which has no horizon.
+// OfCohort tells whether the metric is dated by install, and so belongs to a cohort. That includes
+// metrics of day 0, whose horizon is 0.
 func (f Field) OfCohort() bool {
 	return f.Horizon > 0 || f.Accumulates || strings.Contains(f.Pattern, "{p}")
 }
 
-// Subtracts tells whether the metric is a difference, as a profit is: it falls when what is taken
-// from it comes late.
+// Subtracts tells whether the metric is a difference, as a profit is. Such a metric falls when what
+// is subtracted arrives late.
 func (f Field) Subtracts() bool { return strings.Contains(f.Formula(), "-") }
 
-// Formula is how the service computes the metric from other metrics, by their slugs:
+// Formula returns how the service computes the metric from other metrics, by their slugs:
 // "cost/installs". It is empty for a metric that is counted. The operators are + - * / ( ), and
 // abs( ) around a difference. The service gives 0 for a quotient by zero (the examples of its
 // documentation).

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// This file says in words what the other fields of a Field say to programs: for descriptions of
-// columns and for lists that people read.
+// This file puts the values of a Field into words, for descriptions of columns and for lists that
+// people read.
 
 // IsMetric tells a metric from a dimension.
 func (f Field) IsMetric() bool { return f.Type >= Int64 }
 
-// Unit is what one of the values is: count, money (of the currency that the report is in), ratio (a
-// fraction: 0.25 is 25 %), seconds, or number for means and quotients of other things. It is empty
-// for a dimension, and {m} in the pattern of a metric that has the unit of another one.
+// Unit returns the unit of the values: count, money (in the report's currency), ratio (a fraction:
+// 0.25 is 25 %), seconds, or number for other means and quotients. It is empty for a dimension, and
+// {m} for a pattern that has the unit of the metric inside it.
 func (f Field) Unit() string {
 	switch {
 	case f.unit != "":
@@ -28,7 +28,7 @@ func (f Field) Unit() string {
 	return ""
 }
 
-// Units says what each unit means that a number in a table doesn't show.
+// Units returns what each unit means, because a number in a table doesn't show it.
 func Units() map[string]string {
 	return map[string]string{
 		"count": "how many", "money": "in the report's currency", "ratio": "a fraction: 0.25 is 25 %",
@@ -51,8 +51,8 @@ func (f Field) Summable() string {
 	return "no"
 }
 
-// Final says since when the service changes a value no more, for a report with this ad_spend_mode:
-// "7 days after the period". It is empty for a dimension.
+// Final says when the service no longer changes a value, for a report with this ad_spend_mode: "7
+// days after the period". It is empty for a dimension.
 func (f Field) Final(adSpendMode string) string {
 	days, ever := f.FinalAfter(adSpendMode)
 	switch {
@@ -72,9 +72,9 @@ func (f Field) Final(adSpendMode string) string {
 	return fmt.Sprintf("%d days after the period", days)
 }
 
-// Described is a metric that the catalogue lacks, made of what the service says of it, where it has
-// been asked: its name, its formatting and what it calls it. Nothing is known of sums, so there are
-// none. Its name tells the period of a cohort.
+// Described returns a metric that the catalogue lacks, made of its slug, and of its formatting and
+// description, which are empty if the service wasn't asked for them. Nothing is known of how it may
+// be summed, so it counts as not additive. A period in the slug is taken for that of a cohort.
 func Described(slug, formatting, description string) Field {
 	f := Field{Slug: slug, Type: Double, Description: description, Horizon: horizon(slug), Unknown: true}
 	if t, known := ForFormatting(formatting); known {

@@ -8,8 +8,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// Line gives a line of the tables as it stands there: a dimension, a metric, or a pattern, whose
-// placeholders stay.
+// Line returns a line of the tables as it is there: a dimension, a metric, or a pattern with its
+// placeholders.
 func Line(name string) (Field, bool) {
 	if f, ok := dimensions()[name]; ok {
 		return f, true
@@ -18,14 +18,15 @@ func Line(name string) (Field, bool) {
 	return f, ok
 }
 
-// Periods are the periods of cohorts: d0 to d120, w0 to w52 and m0 to m36.
+// Periods returns the periods of cohorts: d0 to d120, w0 to w52 and m0 to m36.
 func Periods() []string {
 	return slices.Concat(numbers("d", 0, 120), numbers("w", 0, 52), numbers("m", 0, 36))
 }
 
-// usualPeriods are those that a completion offers before the first letter of one is there.
+// usualPeriods are the periods that a completion offers before the first letter of one is typed.
 var usualPeriods = []string{"d0", "d1", "d3", "d7", "d14", "d30"}
 
+// numbers returns the numbers from first to last, each with a text before it.
 func numbers(before string, first, last int) []string {
 	var out []string
 	for n := first; n <= last; n++ {
@@ -36,7 +37,7 @@ func numbers(before string, first, last int) []string {
 
 var placeholderRE = lazy.Regexp(`\{[a-z]+\}`)
 
-// Placeholders are the placeholders of a pattern, in its order; of any other slug there are none.
+// Placeholders returns the placeholders of a pattern, in its order. Any other slug has none.
 func Placeholders(slug string) []string { return placeholderRE().FindAllString(slug, -1) }
 
 // Filling says what a placeholder stands for.
@@ -60,8 +61,8 @@ func Filling(placeholder string) string {
 	return "one of " + strings.Join(words, ", ")
 }
 
-// WithPeriod puts a cohort's period in the place of a pattern's {p}; an event's {e} stays. It is
-// false for a slug without {p}, and for one with other placeholders.
+// WithPeriod puts a cohort's period in the place of a pattern's {p}; an event's {e} stays. It
+// returns false for a slug without {p}, and for one with other placeholders.
 func WithPeriod(pattern, token string) (Field, bool) {
 	slug := strings.ReplaceAll(pattern, period, token)
 	if slug == pattern {
@@ -77,9 +78,11 @@ func WithPeriod(pattern, token string) (Field, bool) {
 }
 
 // Starting lists the dimensions or the metrics that begin with a prefix, sorted, for completion in
-// a shell. A pattern is there with the usual periods, or with all those that begin as the prefix
-// goes on, and with the words of its other placeholder once the prefix has come to it. Those of
-// events and of other metrics aren't there.
+// a shell. It fills in the placeholders of patterns:
+//   - {p} with the usual periods, or with all that fit once the prefix reaches into the period
+//   - one that stands for one of few words with these words, once the prefix has come to it
+//
+// Patterns with other placeholders, such as {e} and {m}, aren't listed.
 func Starting(prefix string, ofMetrics bool) []string {
 	var out []string
 	lines := Dimensions()
@@ -93,6 +96,7 @@ func Starting(prefix string, ofMetrics bool) []string {
 	return slices.Compact(out)
 }
 
+// expand appends the slugs to out that a slug or pattern stands for and that fit the prefix.
 func expand(out []string, slug, prefix string) []string {
 	before, _, pattern := strings.Cut(slug, "{")
 	switch {

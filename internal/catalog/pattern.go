@@ -73,7 +73,7 @@ var choices = map[string][]string{
 	"{to}":       append([]string{"trial"}, subscriptionEvents...),
 }
 
-// placeholders are the other ones, with what they match.
+// placeholders maps the other placeholders to what they match.
 var placeholders = map[string]string{
 	period:         periodRE,
 	anyEvent:       `.+`,
@@ -86,8 +86,8 @@ var placeholders = map[string]string{
 // slugs begin and end with, so that few regular expressions are ever compiled. To compile all of
 // them would add 8 ms to every start.
 type pattern struct {
-	before, after string                // the placeholders
-	expression    func() *regexp.Regexp // one group for each placeholder, named as it is without braces
+	before, after string                // what the slug has before and after the placeholders
+	expression    func() *regexp.Regexp // has a group for each placeholder, named like it without braces
 	field         Field
 }
 
@@ -120,7 +120,7 @@ func compile(slug string) *regexp.Regexp {
 }
 
 // match finds the pattern that stands for a slug, among those of events or among the others, and
-// fills it in. It looks up a metric inside the slug by inner, and gives the event's slug, too.
+// fills it in. It looks up a metric inside the slug by inner. e is the event's slug.
 func (l patternList) match(slug string, event bool, inner func(string) (Field, bool)) (f Field, e string, ok bool) {
 	for _, p := range l {
 		if p.event() != event || !strings.HasPrefix(slug, p.before) || !strings.HasSuffix(slug, p.after) {
@@ -135,8 +135,8 @@ func (l patternList) match(slug string, event bool, inner func(string) (Field, b
 	return Field{}, "", false
 }
 
-// Without takes what stands for a placeholder of the metric's pattern out of its slug: of
-// retained_users_d7 and {p} the rest is retained_users, and the value d7.
+// Without takes the value of a placeholder of the metric's pattern out of its slug: for
+// retained_users_d7 and {p} the rest is retained_users, and the value is d7.
 func (f Field) Without(placeholder string) (rest, value string, ok bool) {
 	for _, p := range patterns() {
 		if p.field.Slug != f.Pattern || !strings.Contains(f.Pattern, placeholder) {
@@ -154,7 +154,8 @@ func (f Field) Without(placeholder string) (rest, value string, ok bool) {
 	return "", "", false
 }
 
-// fill gives the metric of a slug; found holds the texts of its placeholders.
+// fill returns the metric of a slug; found holds the texts of its placeholders. ok is false when
+// inner doesn't know the metric inside the slug.
 func (p pattern) fill(slug string, found []string, inner func(string) (Field, bool)) (f Field, event string, ok bool) {
 	f = p.field
 	f.Slug, f.Pattern = slug, p.field.Slug

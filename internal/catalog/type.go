@@ -28,7 +28,7 @@ const (
 var typeNames = [...]string{"string", "day", "week", "month", "quarter", "year", "hour", "int64", "decimal", "double",
 	"instant"}
 
-// String is the type's name as config files and the ledger spell it.
+// String returns the type's name as config files and the ledger spell it.
 func (t Type) String() string {
 	if int(t) < len(typeNames) {
 		return typeNames[t]
@@ -56,9 +56,9 @@ func (t Type) IsDate() bool { return t >= Day && t <= Year }
 // IsTime tells whether the type places a row in time: a date or an hour.
 func (t Type) IsTime() bool { return t >= Day && t <= Hour }
 
-// ForFormatting is the type of a metric that only the events endpoint describes, from the
-// formatting field of its record (values: the service's OpenAPI file of June 2024). An unknown
-// formatting gives false.
+// ForFormatting returns the type of a metric that only the events endpoint describes, from the
+// formatting field of its record (values: the service's OpenAPI file of June 2024). It returns
+// false for an unknown formatting.
 func ForFormatting(formatting string) (Type, bool) {
 	switch strings.ReplaceAll(Fold(formatting), " ", "_") {
 	case "integer":

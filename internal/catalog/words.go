@@ -7,9 +7,9 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// Fold gives a word of the service's contract with the letters A to Z in lower case. It leaves all
-// others alone, because Unicode's lower case makes i of İ and k of the Kelvin sign, and would take
-// a wrong text for a currency or a choice.
+// Fold returns a word of the service's interface with the letters A to Z in lower case. It leaves
+// other letters alone, because Unicode's lower case turns İ into i and the Kelvin sign into k, so
+// that a wrong text would pass for a currency or a choice.
 func Fold(word string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {
@@ -19,10 +19,10 @@ func Fold(word string) string {
 	}, word)
 }
 
-// SameWord tells whether two words of the contract are the same but for upper and lower case.
+// SameWord tells whether two words of the interface are the same but for upper and lower case.
 func SameWord(a, b string) bool { return Fold(a) == Fold(b) }
 
-// Nearest gives the up to three names that are most like name, for a "did you mean". It gives none
+// Nearest returns up to three names that are most like name, for a "did you mean". It returns none
 // when no name is close.
 func Nearest(name string, names []string) []string {
 	type scored struct {
@@ -43,7 +43,8 @@ func Nearest(name string, names []string) []string {
 	return out
 }
 
-// oneWordMore tells whether long is short with a word more, as retention_rate_d7 is retention_d7.
+// oneWordMore tells whether long is short with one more word in it, as retention_rate_d7 is
+// retention_d7 with rate in it.
 func oneWordMore(long, short string) bool {
 	words := strings.Split(long, "_")
 	for i := range words {
@@ -78,8 +79,8 @@ func Suggestion(slug string) string {
 	return ""
 }
 
-// Doubt says of a column's name that the catalogue knows nothing like it, and what may be meant;
-// empty: it knows it, or has nothing near.
+// Doubt says that the catalogue doesn't know a column's name, and what may be meant. It is empty
+// when the catalogue knows the name, or has nothing like it.
 func Doubt(name string) string {
 	_, dimension := Dimension(name)
 	_, metric := Metric(name)

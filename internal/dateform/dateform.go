@@ -1,6 +1,6 @@
-// Package dateform reads how people write down a form of dates, such as DD.MM.YYYY HH:mm. Without
-// it, a config would have to spell such forms as Go does, by a day in January 2006, and the
-// config's check would know other forms than the reader of files.
+// Package dateform turns date formats as people write them, such as DD.MM.YYYY HH:mm, into layouts
+// of package time. Without it, a config would have to spell formats as Go does, by a day in January
+// 2006, and the config's check might take other formats than the reader of files.
 package dateform
 
 import (
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// words are what a form consists of, and how Go spells each. What two words have in common stands
-// once in a form.
+// words are the words of a form: how Go spells each, and the part of a time that it says. A form
+// has at most one word for each part.
 var words = map[string]struct{ layout, part string }{
 	"YYYY": {"2006", "year"}, "YY": {"06", "year"}, "MMM": {"Jan", "month"}, "MM": {"01", "month"}, "M": {"1", "month"},
 	"DD": {"02", "day"}, "D": {"2", "day"},
@@ -26,8 +26,8 @@ const between = " .,/:-T"
 var errForm = errors.New("want a form such as DD.MM.YYYY HH:mm: YYYY or YY, MM or M, or MMM for Jan, DD or D; HH, " +
 	"or hh with A; mm, ss; Z for +02:00, ZZ for +0200")
 
-// Layout is the layout of package time for a form. A form has year, month and day, and says
-// whatever it says once.
+// Layout returns the layout of package time for a form. A form has year, month and day, and says no
+// part of a time twice.
 func Layout(form string) (string, error) {
 	var layout strings.Builder
 	seen := map[string]bool{}
@@ -59,7 +59,7 @@ func Layout(form string) (string, error) {
 	case seen["minute"] && !seen["hour"] && !seen["half"], seen["second"] && !seen["minute"]:
 		return "", errors.New("has minutes without hours, or seconds without minutes")
 	}
-	// What stands side by side could mean something else to package time.
+	// Adjacent words could together mean something else to package time.
 	want := time.Date(2023, 11, 28, 0, 0, 0, 0, time.UTC)
 	if got, err := time.Parse(layout.String(), want.Format(layout.String())); err != nil || !got.Equal(want) {
 		return "", errForm
@@ -67,13 +67,14 @@ func Layout(form string) (string, error) {
 	return layout.String(), nil
 }
 
-// spellings are the ways of writing AM and PM, and the blanks before them, that programs have in
-// English.
+// spellings replaces the ways in which programs write AM and PM in English, and the blanks before
+// them.
 var spellings = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "A.M.", "AM", "P.M.", "PM", "A. M.", "AM", "P. M.",
 	"PM")
 
-// Parse reads a time by a layout of Layout. Where the layout has AM or PM, it takes them in any
-// capitals, as a.m. and p.m., and behind any blank. A time without a zone is of zone.
+// Parse reads a time by a layout that Layout returned. Where the layout has AM or PM, it takes them
+// in upper or lower case, as a.m. and p.m., and after any kind of blank. A time without a zone is
+// in zone.
 func Parse(layout, text string, zone *time.Location) (time.Time, error) {
 	if i := strings.Index(strings.ToUpper(layout), "PM"); i >= 0 {
 		layout = layout[:i] + "PM" + layout[i+2:]

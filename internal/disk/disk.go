@@ -1,6 +1,6 @@
-// Package disk has what writing files that must survive a crash takes, beyond package os. Without
-// it a folder that serves as a bucket would lose, in a power cut, the names of files whose bytes
-// were written, in the ledger and in tables alike.
+// Package disk writes files that must survive a crash. Without it, a folder that serves as a bucket
+// would lose, in a power cut, the names of files whose bytes were written, in the ledger and in
+// tables alike.
 //
 // A file appears whole: it is written under a name beside its own (CreateBeside), synced, and
 // linked or renamed. Then the folders are synced (Root), because a file's name lies in its folder
@@ -15,8 +15,8 @@ import (
 	"strconv"
 )
 
-// CreateBeside creates a temporary file beside path, in the folder in which it can be renamed to
-// path in one step. Its permissions are those that the umask leaves, as of any new file;
+// CreateBeside creates a temporary file beside path, in the same folder, so that it can be renamed
+// to path in one step. Its permissions are those that the umask leaves, as for any new file;
 // os.CreateTemp would give them to the owner alone.
 func CreateBeside(path string) (*os.File, error) {
 	for {

@@ -16,7 +16,7 @@ type Draft struct {
 	synced bool
 }
 
-// Draft begins a file that is to have a key: a path below the root, with slashes.
+// Draft begins the file of a key, which is a path below the root, with slashes.
 func (r *Root) Draft(key string) (*Draft, error) {
 	path := r.Path(key)
 	f, err := CreateBeside(path)
@@ -31,8 +31,8 @@ func (r *Root) Draft(key string) (*Draft, error) {
 	return &Draft{File: f, root: r, path: path}, nil
 }
 
-// Create puts the file in its place, where nothing may be: else the error is os.ErrExist. link(2)
-// succeeds for one of several writers. When there is no error, the file survives a power cut.
+// Create puts the file in its place. If there is a file already, the error is os.ErrExist. Of
+// several writers one succeeds, by link(2). When there is no error, the file survives a power cut.
 func (d *Draft) Create() error {
 	defer os.Remove(d.Name()) //nolint:errcheck // a leftover is ignored by every reader
 	return d.place(os.Link)
@@ -43,13 +43,13 @@ func (d *Draft) Create() error {
 func (d *Draft) Replace() error {
 	err := d.place(os.Rename)
 	if err != nil {
-		_ = os.Remove(d.Name()) // as far as it is still there
+		_ = os.Remove(d.Name()) // if it is still there
 	}
 	return err
 }
 
-// Sync has what was written survive a power cut, before others have to wait for the file's place.
-// Nothing is written after it.
+// Sync makes what was written survive a power cut. It may be called early, before the time in which
+// others have to wait for the file's place. Nothing is written after it.
 func (d *Draft) Sync() error {
 	if d.synced {
 		return nil
@@ -58,7 +58,8 @@ func (d *Draft) Sync() error {
 	return d.File.Sync()
 }
 
-// place syncs what was written, because a name that lasts could otherwise be one of an empty file.
+// place moves the file to its place, and makes its name survive a power cut. Before that it syncs
+// what was written, because otherwise the name could survive with an empty file.
 func (d *Draft) place(move func(from, to string) error) error {
 	if err := errors.Join(d.Sync(), d.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", d.Name(), err)
@@ -69,7 +70,7 @@ func (d *Draft) place(move func(from, to string) error) error {
 	return d.root.Sync(filepath.Dir(d.path))
 }
 
-// Discard gives the file up.
+// Discard closes and removes the file.
 func (d *Draft) Discard() {
 	_ = d.Close() // an error doesn't matter: the file is removed
 	_ = os.Remove(d.Name())

@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// A Root is a folder that serves as a bucket. It remembers which folders' own names are on the disk
-// already, so that one name after the other in the same folder takes one sync each, however deep
+// A Root is a folder that serves as a bucket. It remembers which folders below it have their own
+// names on the disk already, so that each new name in such a folder takes one sync, however deep
 // the folder lies. It is safe for concurrent use.
 type Root struct {
 	dir string
@@ -23,20 +23,20 @@ type Root struct {
 	lasting map[string]fs.FileInfo // by path: folders whose names, and those of all above them, survive a power cut
 }
 
-// NewRoot takes a folder, which needn't exist yet.
+// NewRoot returns the Root of a folder, which needn't exist yet.
 func NewRoot(dir string) *Root {
 	return &Root{dir: filepath.Clean(dir), lasting: map[string]fs.FileInfo{}}
 }
 
-// Dir is the folder's path.
+// Dir returns the folder's path.
 func (r *Root) Dir() string { return r.dir }
 
-// Path is where the file with a key lies.
+// Path returns the path of the file with a key.
 func (r *Root) Path(key string) string { return filepath.Join(r.dir, filepath.FromSlash(key)) }
 
 // Sync makes new names in a folder below the root survive a power cut. It syncs the folder, and
-// those above it up to the root, because they may be new as well, but for those that it has synced
-// before. A folder that was removed and made again since counts as new.
+// those above it up to the root, because they may be new as well, but not those whose names it
+// knows to be on the disk. A folder that was removed and made again since counts as new.
 func (r *Root) Sync(folder string) error {
 	synced := map[string]fs.FileInfo{}
 	for at := filepath.Clean(folder); ; {
@@ -64,13 +64,14 @@ func (r *Root) make(folder string) error {
 			break
 		}
 		r.mu.Lock()
-		delete(r.lasting, at) // a new folder may have the inode of the one that it follows
+		delete(r.lasting, at) // a new folder may have the inode of the one that it replaces
 		r.mu.Unlock()
 	}
 	return os.MkdirAll(folder, 0o777)
 }
 
-// lasts tells whether it is the folder that was synced before, and not another one under its name.
+// lasts tells whether a folder is the one that was synced before, and not another one under its
+// name.
 func (r *Root) lasts(path string, now fs.FileInfo) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,15 +79,15 @@ func (r *Root) lasts(path string, now fs.FileInfo) bool {
 	return was != nil && os.SameFile(was, now)
 }
 
-// leftover is what CreateBeside calls a file, and gocloud's driver likewise.
+// leftover matches the names that CreateBeside gives to files, and those of gocloud's driver.
 var leftover = lazy.Regexp(`\.[0-9a-z]+\.tmp$`)
 
 // Leftover tells whether a file is named as one that a writer hasn't put into its place yet, or has
 // left there when it was killed.
 func Leftover(name string) bool { return leftover().MatchString(name) }
 
-// Sweep removes what writers that were killed have left, once it is so old that none of them can
-// live. What can't be removed stays.
+// Sweep removes the files that killed writers have left, once they are older than age, when no
+// writer of them can be alive any more. What can't be removed stays.
 func (r *Root) Sweep(age time.Duration) {
 	_ = filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !Leftover(d.Name()) {
@@ -99,6 +100,7 @@ func (r *Root) Sweep(age time.Duration) {
 	})
 }
 
+// syncFolder syncs a folder, and returns which folder that was.
 func syncFolder(path string) (fs.FileInfo, error) {
 	folder, err := os.Open(path)
 	if err != nil {

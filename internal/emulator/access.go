@@ -15,8 +15,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// Role is what a token's user may do. Readers have no access to app automation; reports are open to
-// all.
+// Role says what a token's user may do. Readers have no access to app automation; reports are open
+// to all.
 type Role string
 
 // The roles of the service's users.
@@ -37,9 +37,9 @@ func (r Role) validate() error {
 // callers are the tokens that are let in.
 type callers struct {
 	mu    sync.Mutex
-	any   bool            // every token is, but for those that were reset
-	roles map[string]Role // of tokens that aren't an Admin's, or that alone are let in
-	past  map[string]bool // reset
+	any   bool            // every token is let in, except those that were reset
+	roles map[string]Role // of the tokens that are listed; with any, others are an Admin's
+	past  map[string]bool // tokens that were reset
 }
 
 func (c *callers) set(o Options) {
@@ -51,6 +51,7 @@ func (c *callers) set(o Options) {
 	c.any = len(c.roles) == 0
 }
 
+// role returns the role of a token's user. It returns false when the token isn't let in.
 func (c *callers) role(token string) (Role, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,8 +64,8 @@ func (c *callers) role(token string) (Role, bool) {
 	return RoleAdmin, true
 }
 
-// ResetToken makes a new token for the user of the old one, which is refused from then on: "" and
-// false when old isn't let in. Resets last as long as s.
+// ResetToken makes a new token for the user of the old one, which is refused from then on. It
+// returns "" and false when old isn't let in. Resets last as long as s.
 func (s *Server) ResetToken(old string) (token string, ok bool) {
 	role, ok := s.callers.role(old)
 	if !ok || old == "" {
@@ -101,8 +102,8 @@ func (s *Server) authenticate(r *http.Request) (token string, role Role, e *wire
 	return token, role, nil
 }
 
-// admit checks the address's bucket, credentials, account and the method, in this order. A limit by
-// token comes behind the credentials.
+// admit checks the rate limit of the caller's address, the credentials, the account and the method,
+// in this order. A rate limit by token is checked after the credentials.
 func (s *Server) admit(r *http.Request) *wire.Error {
 	limited := &wire.Error{Status: http.StatusTooManyRequests, Code: wire.CodeRequest, Desc: "Rate limit exceeded",
 		RetryAfter: 1}
@@ -123,8 +124,8 @@ func (s *Server) admit(r *http.Request) *wire.Error {
 	return nil
 }
 
-// address is the caller's, without its port: everybody behind one router shares a bucket. The
-// in-process client has one.
+// address returns the caller's address without its port: everybody behind one router shares a rate
+// limit. All callers by the in-process client share one, too.
 func address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// Whoever starts an emulator needs no other package: these are what its parts are asked about and
-// tell.
+// These are types of the emulator's parts. They have names here, so that whoever starts an emulator
+// needs no other package.
 type (
 	// Engagement is a click or an impression that partners can post spend for.
 	Engagement = facts.Engagement
@@ -36,12 +36,12 @@ type (
 	SpendRecord = spend.Record
 	// SharingBooks is what arrived at /third_party_sharing.
 	SharingBooks = sharing.Summary
-	// SharingState is what holds for a device.
+	// SharingState says what is shared of a device.
 	SharingState = sharing.State
 	// ReadingTopic is a thing that the interface document leaves open, with the ways in which a
 	// service may do it.
 	ReadingTopic = reading.Topic
-	// Movement is a number that became another at a moment of the emulator's clock.
+	// Movement is a number that changed at a moment of the emulator's clock.
 	Movement = report.Movement
 	// SharingArrival is a request that /third_party_sharing took.
 	SharingArrival = sharing.Arrival
@@ -79,15 +79,15 @@ const (
 // ReadingTopics lists what Options.Readings can choose.
 func ReadingTopics() []ReadingTopic { return reading.Topics() }
 
-// ReadingRows is how many rows of Options.Readings have every two readings of different topics
-// together at least once.
+// ReadingRows returns how many rows it takes, each a value of Options.Readings, until every two
+// readings of different topics are together in a row.
 func ReadingRows() int { return reading.Rows() }
 
-// ReadingRow is one of these rows; row 0 has all defaults.
+// ReadingRow returns one of these rows; row 0 has all defaults.
 func ReadingRow(n int) []string { return reading.Row(n) }
 
-// Apps lists the account's apps, those that app automation made last, so that a test can build what
-// it expects.
+// Apps lists the account's apps, with those that app automation made at the end, so that a test can
+// build what it expects.
 func (s *Server) Apps() []facts.App {
 	apps := s.world.Account().Apps
 	out := make([]facts.App, len(apps))
@@ -105,8 +105,8 @@ func (s *Server) RenameEvent(slug, name string) error {
 	return s.world.Change(context.Background(), func(e *facts.Edit) error { return e.RenameEvent(slug, name) })
 }
 
-// Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC,
-// of those that have data, and nothing that is still to come. They are sorted by day, then app.
+// Engagements lists the first perDay engagements of each app and day, for the UTC days of from to
+// to that have data. It leaves out those that are in the future. They are sorted by day, then app.
 func (s *Server) Engagements(from, to time.Time, perDay int) iter.Seq[Engagement] {
 	return s.world.Engagements(from, to, perDay, s.now())
 }
@@ -125,25 +125,25 @@ func WriteEngagements(ctx context.Context, out io.Writer, list iter.Seq[Engageme
 	return errors.Join(err, w.Error(), ctx.Err())
 }
 
-// Spend sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that
-// were refused.
+// Spend sums up what arrived at /cost. That includes earlier arrivals in a kept file, except those
+// that were refused.
 func (s *Server) Spend() SpendBooks { return s.spend.Summary() }
 
 // SpendRecords lists every Cost ID that was taken, sorted.
 func (s *Server) SpendRecords() []SpendRecord { return s.spend.Records() }
 
-// Sharing sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but
-// for those that were refused.
+// Sharing sums up what arrived at /third_party_sharing. That includes earlier arrivals in a kept
+// file, except those that were refused.
 func (s *Server) Sharing() SharingBooks { return s.sharing.Summary() }
 
-// SharingOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something
-// was said of, idfa first.
+// SharingOf returns what is shared of a device. idType is idfa or gps_adid; "" stands for the one
+// under which the device is known, idfa first.
 func (s *Server) SharingOf(app, idType, device string) SharingState {
 	return s.sharing.StateOf(app, idType, device)
 }
 
-// SharingLog hands out, in the order of taking, what /third_party_sharing took until now, as long
-// as yield wants more.
+// SharingLog calls yield with each request that /third_party_sharing has taken, in this order, as
+// long as yield returns true.
 func (s *Server) SharingLog(yield func(SharingArrival) bool) error {
 	return s.sharing.Arrivals(yield)
 }
@@ -161,8 +161,8 @@ func (s *Server) SetJobFaults(list []JobFault) {
 	}
 }
 
-// AdvanceTickets makes jobs take so many steps, whatever the clock says: all that are open, or that
-// of one ticket. It returns how many are still open then.
+// AdvanceTickets makes jobs take so many steps, whatever the clock says: all open jobs, or that of
+// one ticket. It returns how many are still open afterwards.
 func (s *Server) AdvanceTickets(steps int, token string) (open int, err error) {
 	return s.apps.AdvanceTickets(steps, token)
 }

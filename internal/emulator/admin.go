@@ -22,7 +22,8 @@ const adminPrefix = "/_emulator/"
 //	PUT  /_emulator/faults          replace the fault script: a JSON array of Fault
 //	POST /_emulator/restatements    restate days: a JSON array of Restatement
 //	GET  /_emulator/restatements    {"restatements": ...}, those made and those to come; with a report's metrics=&date_period=
-//	                                and since=[&until=] {"movements": ...} besides, the book of what moved: see Server.Book
+//	                                and since=[&until=] {"movements": ...} besides:
+//	                                the numbers that changed, see Server.Book
 //	POST /_emulator/clock           {"shift": "24h"} moves the data's clock; answers {"now": ...}
 //	POST /_emulator/reset-requests  empty the request log
 //	GET  /_emulator/spend           what arrived at /cost: a SpendBooks
@@ -56,8 +57,8 @@ func (s *Server) serveAdmin(x *wire.Exchange, r *http.Request) {
 	}
 }
 
-// administer does what an admin call asks for. Without an answer and an error the call has been
-// answered.
+// administer does what an admin call asks for. If it returns neither an answer nor an error, it has
+// answered the call itself.
 func (s *Server) administer(x *wire.Exchange, r *http.Request, call string) (answer any, err error) {
 	switch call {
 	case "GET requests":
@@ -108,6 +109,7 @@ func (s *Server) administer(x *wire.Exchange, r *http.Request, call string) (ans
 	return nil, e
 }
 
+// moveClock shifts the data's clock, and returns the new time.
 func (s *Server) moveClock(r *http.Request) (any, error) {
 	var body struct {
 		Shift string `json:"shift"`
@@ -124,7 +126,7 @@ func (s *Server) moveClock(r *http.Request) (any, error) {
 	return map[string]time.Time{"now": s.now()}, nil
 }
 
-// showBook lists restatements, and what moved in the report that the call describes.
+// showBook lists restatements, and the numbers that changed in the report that the call describes.
 func (s *Server) showBook(r *http.Request) (any, error) {
 	var answer struct {
 		Restatements []Restatement `json:"restatements"`
@@ -199,8 +201,8 @@ func (s *Server) resetToken(r *http.Request) (any, error) {
 	return map[string]string{"token": token}, nil
 }
 
-// isLocal tells callers on this machine: loopback, the in-process client ("pipe") and direct calls
-// of ServeHTTP ("").
+// isLocal tells whether a caller is on this machine: by loopback, by the in-process client
+// ("pipe"), or by a direct call of ServeHTTP ("").
 func isLocal(remote string) bool {
 	if remote == "" || remote == "pipe" {
 		return true

@@ -60,6 +60,7 @@ func (p *inProcess) close() {
 	p.client.CloseIdleConnections()
 }
 
+// pipeListener is a net.Listener whose connections are pipes.
 type pipeListener struct {
 	conns chan net.Conn
 	done  chan struct{}

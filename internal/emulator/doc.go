@@ -1,8 +1,8 @@
-// Package emulator is the measurement service itself, small enough to run inside a test: without it
-// nothing of reportferry could be shown to work offline, since every claim about paging, retries
-// and money is checked against it.
+// Package emulator imitates the measurement service, and is small enough to run inside a test.
+// Without it, nothing of reportferry could be shown to work offline, because every claim about
+// paging, retries and money is checked against it.
 //
-// A Server is an http.Handler. It authenticates a request, finds the scripted fault that strikes
+// A Server is an http.Handler. It authenticates a request, finds the scripted fault that applies to
 // it, and hands it to the part that answers:
 //
 //	                     ┌── /reports-service/*      report (with metrics) ──┐
@@ -18,7 +18,7 @@
 //
 // It shares no code with the service's client, and has formulas of its own, so that one misreading
 // of the interface can't hide in both. The interface document is kept in interface.md;
-// conformance.md names the tests that hold each of its lines. What no document says is guessed,
-// always in the documented shapes: README.md has every guess, the faults, and how to start the
+// conformance.md names the tests that check each of its lines. What no document says is guessed,
+// always in the documented forms: README.md has every guess, the faults, and how to start the
 // emulator as a server.
 package emulator

@@ -14,9 +14,9 @@ import (
 // script is the fault script in force.
 type script struct{ faults.Script[Fault] }
 
-// next counts the request and returns the fault that strikes it, or nil.
+// next counts the request and returns the fault that applies to it, or nil.
 func (s *script) next(r *http.Request, now time.Time) *Fault {
-	var query url.Values // decoded for those that ask
+	var query url.Values // decoded only for faults that need it
 	f, at := s.Next(func(f Fault) bool {
 		if (f.MinDays > 0 || f.Silent()) && query == nil {
 			query = r.URL.Query()
@@ -29,6 +29,7 @@ func (s *script) next(r *http.Request, now time.Time) *Fault {
 	return f
 }
 
+// looksAt tells whether a fault may apply to a request.
 func looksAt(f Fault, u *url.URL, query url.Values, now time.Time) bool {
 	if !matches(f.Path, f.Query, u) {
 		return false
@@ -45,7 +46,7 @@ func looksAt(f Fault, u *url.URL, query url.Values, now time.Time) bool {
 	return true
 }
 
-// matches tells a request whose path ends like this, and whose decoded query contains this.
+// matches tells whether a request's path ends with path, and its decoded query contains query.
 func matches(path, query string, u *url.URL) bool {
 	if !strings.HasSuffix(u.Path, path) {
 		return false

@@ -27,40 +27,42 @@ type Options struct {
 	Latency  time.Duration    // waited before the first byte of every answer, the admin calls' excepted
 	Bulk     int              // > 0: csv_report streams that many made-up rows without SQL, the other reports are 400
 	Faults   []Fault          // scripted faults, see Fault
-	// A file that keeps all that is made: made when missing, else with its own first day; "" keeps
-	// nothing. Its vault's key is in DB.key.
+	// A file that keeps all data. It is made when missing; one that exists has its own first day.
+	// "" keeps nothing. The key of its vault is beside it, in a file whose name ends with .key.
 	DB     string
 	Logger *slog.Logger // default: discard
-	// Names of apps, events, networks and campaigns are hard to read: line breaks, quotes,
-	// formulas, many scripts.
+	// Whether names of apps, events, networks and campaigns are hard to read: with line breaks,
+	// quotes, formulas, and in many scripts.
 	Hostile bool
-	// Choices such as "app-absent=404", of what the interface document leaves open: see the package
-	// reading.
+	// What the service does where the interface document leaves it open, such as "app-absent=404":
+	// see the package reading.
 	Readings []string
 
-	// Keys that /cost takes, and the network whose spend each may post, "" for any; empty: any key.
+	// Keys that /cost takes, and the network whose spend each may post, "" for any network. If
+	// there are none, it takes any key.
 	Partners map[string]string
-	// Header that the key is the value of; default Authorization, where it is a Bearer token.
+	// Header that has the key as its value; by default Authorization, where it is a Bearer token.
 	SpendHeader string
 	OpenSpend   bool // /cost asks for no key
 
-	// Bearer tokens of /third_party_sharing, and the app each is of, "" for any; an app with none
-	// isn't asked for one.
+	// Bearer tokens of /third_party_sharing, and the app that each is for, "" for any app. Requests
+	// for an app without a token need none.
 	SharingTokens   map[string]string
 	SharingPartners []string // what settings may name besides the thirteen partners of the channel setup
 
-	// Bearer tokens with the roles of their users; with any, Token alone is let in besides, as an
-	// Admin's.
+	// Bearer tokens with the roles of their users. If there are any, no other token is let in but
+	// Token, which is an Admin's.
 	Tokens       map[string]Role
 	NoAutomation bool   // app automation isn't enabled for the account
 	Template     string // token of the template app, "": the first app's
 	NoTemplate   bool   // the account has no template app
-	// What each step of a job takes by Now; 0: no time; negative: steps are taken by AdvanceTickets
-	// only.
+	// How long each step of a job takes by Now; 0: no time; negative: only AdvanceTickets makes
+	// jobs take steps.
 	TicketStep time.Duration
 	JobFaults  []JobFault // what fails in jobs, see JobFault
 }
 
+// withDefaults returns the options with their defaults filled in. An error says which is wrong.
 func (o Options) withDefaults() (Options, error) {
 	if o.Seed == 0 {
 		o.Seed = 7

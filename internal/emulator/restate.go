@@ -26,23 +26,23 @@ type Restatement struct {
 	Where map[string]string `json:"where,omitempty"`
 
 	Metric string            `json:"metric,omitempty"` // see facts.RestatedColumns
-	Factor float64           `json:"factor,omitempty"` // what becomes of it; 0 without a delta: nothing is left
+	Factor float64           `json:"factor,omitempty"` // multiplies it; 0 without a delta: nothing is left
 	Delta  float64           `json:"delta,omitempty"`  // what is added to each day, on one row; money in USD
 	Rename map[string]string `json:"rename,omitempty"` // new values of dimensions such as campaign and network
 
 	// When: at once, or one of these.
 	At     time.Time `json:"at,omitzero"`      // by the emulator's clock
 	Before *Match    `json:"before,omitempty"` // before a report is made: it shows the change
-	After  *Match    `json:"after,omitempty"`  // after a report was sent: it doesn't, and what is asked next does
+	After  *Match    `json:"after,omitempty"`  // after a report was sent: only later ones show the change
 
-	// What came of it.
+	// The result, which the emulator sets.
 	Done time.Time `json:"done,omitzero"` // by the emulator's clock; zero: not yet
 	Rows int       `json:"rows,omitempty"`
 }
 
-// A Match is the N-th report that is made, counted from 1 (0 is 1 too) since the restatement was
-// asked for, of those whose path ends like this and whose decoded query contains this. Reports that
-// a fault answers in place of don't count.
+// A Match is the Nth report since the restatement was asked for, counted from 1 (0 means 1, too).
+// It counts the reports whose path ends with Path and whose decoded query contains Query, but not
+// those in place of which a fault answered.
 type Match struct {
 	Path  string `json:"path,omitempty"`
 	Query string `json:"query,omitempty"`
@@ -103,9 +103,10 @@ func (s *Server) Restatements(ctx context.Context) ([]Restatement, error) {
 	return append(list, s.restate.pending...), nil
 }
 
-// Totals are the rows of a report of sums, each under its dimensions joined by "|", as the service
-// had them at a moment of its clock: by its facts, and not through an answer, which a fault could
-// strike. query is a report's, with an absolute date_period; dimensions are day when it names none.
+// Totals returns the rows of a report of sums, each under its dimensions joined by "|", as they
+// were at a moment of the emulator's clock. They come from its facts, and not from an answer, which
+// a fault could change. query is that of a report, with an absolute date_period; its dimension is
+// day when it names none.
 func (s *Server) Totals(ctx context.Context, query url.Values, at time.Time) (map[string]map[string]string, error) {
 	if err := s.settle(ctx); err != nil {
 		return nil, err
@@ -113,8 +114,8 @@ func (s *Server) Totals(ctx context.Context, query url.Values, at time.Time) (ma
 	return s.reports.Totals(ctx, query, at)
 }
 
-// Book lists what moved in such a report after since and until until, whether it was restated here
-// or the clock did it: networks' spend that arrives for 14 days, cohorts that mature. Spend that
+// Book lists what changed in such a report after since, up to and including until, whether by a
+// restatement or by the clock: networks' spend arrives for 14 days, and cohorts mature. Spend that
 // partners post isn't in it.
 func (s *Server) Book(ctx context.Context, query url.Values, since, until time.Time) ([]Movement, error) {
 	if err := s.settle(ctx); err != nil {
@@ -123,13 +124,14 @@ func (s *Server) Book(ctx context.Context, query url.Values, since, until time.T
 	return s.reports.Book(ctx, query, since, until)
 }
 
+// settle makes the restatements whose time has come.
 func (s *Server) settle(ctx context.Context) error {
 	s.restate.mu.Lock()
 	defer s.restate.mu.Unlock()
 	return s.settleLocked(ctx)
 }
 
-// settleLocked makes the restatements whose time has come.
+// settleLocked does what settle does, under the lock.
 func (s *Server) settleLocked(ctx context.Context) error {
 	now := s.now()
 	return s.makeLocked(ctx, func(r *Restatement) (time.Time, bool) {
@@ -167,12 +169,12 @@ func (s *Server) makeLocked(ctx context.Context, due func(*Restatement) (time.Ti
 	return nil
 }
 
-// restateAround makes what is to be restated before a report, and returns what makes that which is
-// to follow it.
+// restateAround makes the restatements that come before a report, and returns a function that makes
+// those that come after it.
 func (s *Server) restateAround(r *http.Request) (after func(), err error) {
 	s.restate.mu.Lock()
 	defer s.restate.mu.Unlock()
-	ctx := context.WithoutCancel(r.Context()) // others see it too
+	ctx := context.WithoutCancel(r.Context()) // other requests see the change, too
 	if err := s.settleLocked(ctx); err != nil {
 		return nil, err
 	}
@@ -196,7 +198,7 @@ func (s *Server) restateAround(r *http.Request) (after func(), err error) {
 	}, err
 }
 
-// facts is what the restatement means to the facts.
+// facts checks the restatement, and returns it in the form that package facts takes.
 func (r *Restatement) facts() (f facts.Restatement, err error) {
 	note, err := json.Marshal(r)
 	if err != nil {

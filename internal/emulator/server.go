@@ -125,7 +125,7 @@ func (s *Server) openServices() (err error) {
 	return nil
 }
 
-// reportedPartners are the partners of reports that data can be shared with.
+// reportedPartners lists the partners in reports with which data can be shared.
 func reportedPartners() (list []sharing.Partner) {
 	for _, p := range facts.Partners() {
 		list = append(list, sharing.Partner{Slug: p.Slug, ID: p.ID, Name: p.Name})
@@ -147,13 +147,13 @@ func (s *Server) Close() error {
 	s.inproc.close()
 	s.active.Wait()
 	var err error
-	if s.sharing != nil { // else New has failed
+	if s.sharing != nil { // it is nil when New has failed
 		err = s.sharing.Close()
 	}
 	return errors.Join(err, s.world.Close())
 }
 
-// now is the emulator's clock: Options.Now and what was shifted since.
+// now returns the time of the emulator's clock: Options.Now plus all shifts.
 func (s *Server) now() time.Time { return s.opts.Now().Add(time.Duration(s.shift.Load())) }
 
 // Shift moves the data's clock by d, so that cohorts mature and spend is restated.
@@ -184,7 +184,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.Header().Set("Content-Type", "application/json")
 		_, _ = x.Write(description) // a client that is gone needs no answer
 	case path ==
-		spend.Path: // neither it nor sharing is in the request log, which would hold the IDs of devices: the books are
+		spend.Path: // like sharing, it isn't in the request log, which would hold IDs of devices; its records are kept
 		x.Fault = s.script.next(r, s.now())
 		s.spend.Serve(x, r)
 	case path == sharing.Path:
@@ -195,8 +195,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveLogged answers what the request log has: reports and app automation. Close breaks off what
-// they wait for.
+// serveLogged answers the requests that go into the request log: those for reports and app
+// automation. Close breaks off what they wait for.
 func (s *Server) serveLogged(x *wire.Exchange, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -221,6 +221,7 @@ func (s *Server) serveLogged(x *wire.Exchange, r *http.Request) {
 		time.Since(started))
 }
 
+// serveReport answers a request for a report, after checks of load, credentials and limits.
 func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
 	x.Correlates = true
 	overloaded := false
@@ -228,7 +229,7 @@ func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
 		most, err := strconv.ParseInt(s.read.Of(reading.Overload), 10, 64)
 		defer s.reporting.Add(-1)
 		if s.reporting.Add(1) > most && err == nil {
-			// An answer that a client has read to its end may not be over here.
+			// A report may still count here although its client has read the answer to its end.
 			_ = faults.Sleep(r.Context(), time.Millisecond)
 			overloaded = s.reporting.Load() > most
 		}

@@ -1,6 +1,5 @@
-// Package formula writes the formula of a ratio as SQL over sums. Without it each warehouse would
-// divide in a way of its own, and the same dashboard would show other numbers on BigQuery than on
-// files.
+// Package formula writes the formula of a ratio as SQL over sums. Without it, each warehouse would
+// divide in its own way, and the same dashboard would show other numbers on BigQuery than on files.
 package formula
 
 import (
@@ -11,17 +10,17 @@ import (
 	"go/token"
 )
 
-// A Dialect is how a warehouse's SQL names a column, and how it divides one expression by another:
-// as a double, because a decimal has too few digits, and to NULL by zero, so that a dashboard shows
-// nothing and no error.
+// A Dialect writes the parts of a formula in a warehouse's SQL. Divide must divide as doubles,
+// because a decimal has too few digits, and give NULL for a division by zero, so that a dashboard
+// shows nothing and no error.
 type Dialect struct {
 	Quote  func(name string) string
 	Divide func(left, right string) string
-	Sum    func(name string) string // what a name in a formula is written as; nil: the sum of its column
+	Sum    func(name string) string // writes a name in a formula; nil: as the SUM of its column
 }
 
-// SQL writes a formula, which has names of columns, numbers, + - * / ( ) and abs( ). A name stands
-// for the sum of its column.
+// SQL returns a formula in a dialect. The formula consists of names of columns, numbers, + - * /
+// ( ) and abs( ). A name stands for the sum of its column.
 func SQL(formula string, d Dialect) (string, error) {
 	e, err := parser.ParseExpr(formula)
 	if err != nil {

@@ -13,7 +13,7 @@ const (
 	reminded = "reminded"
 	resolved = "resolved"
 
-	suspected = "suspected" // no message is sent as yet
+	suspected = "suspected" // it may pass by itself, so no message is sent yet
 )
 
 // incidents is the document of the ledger.
@@ -26,38 +26,42 @@ type incidents struct {
 type incident struct {
 	Job       string    `json:"job"`
 	Reason    string    `json:"reason"`
-	ID        string    `json:"id,omitempty"`      // where it began when it was first met: with job and reason its name
-	From      string    `json:"from,omitempty"`    // how far it has gone
-	Through   string    `json:"through,omitempty"` // by now
+	ID        string    `json:"id,omitempty"`      // first partition or record when it was first found; see name
+	From      string    `json:"from,omitempty"`    // first partition of all that it has been about
+	Through   string    `json:"through,omitempty"` // last partition of them
 	Kind      string    `json:"kind"`              // of the last notice
-	At        time.Time `json:"at"`                // when a process claimed that
-	By        string    `json:"by"`                // which process: its run, and a token that no other has
-	Delivered []string  `json:"told,omitempty"`    // which receivers have it
-	Known     []string  `json:"known,omitempty"`   // which have the one that it began
-	Records   []string  `json:"records,omitempty"` // that it is about, as in Problem
+	At        time.Time `json:"at"`                // when a process claimed that notice
+	By        string    `json:"by"`                // which process did: its run, and a token that no other has
+	Delivered []string  `json:"told,omitempty"`    // receivers that have got that notice
+	Known     []string  `json:"known,omitempty"`   // receivers that have got the notice that it began
+	Records   []string  `json:"records,omitempty"` // what it is about, as in Problem
 
-	now *Problem // what this run knows of it; nil: it isn't there
+	now *Problem // the problem as this run knows it; nil: this run knows none
 }
 
 const (
-	// over is how long the end of an incident is remembered, so that a slow process doesn't send it
-	// again.
+	// over is how long an incident that has ended is remembered, so that a slow process doesn't
+	// send its end again.
 	over = 48 * time.Hour
-	// ripe is after what time something is missing, although other processes are at work on it.
+	// ripe is how long something may be missing before a message is sent although other processes
+	// are at work on it.
 	ripe = 6 * time.Hour
 )
 
-// ofRuns are the reasons that only a run's own errors show. The ledger shows the others.
+// ofRuns are the reasons that only a run's own errors show. The ledger shows all other problems.
 var ofRuns = []string{Denied, Conflict, Schema, Failed}
 
+// concerns reports whether the incident has the job and the reason of a problem.
 func (i *incident) concerns(p Problem) bool { return i.Job == p.Job && i.Reason == p.Reason }
 
+// name returns the ID that the incident has in all messages about it.
 func (i *incident) name() string {
 	return "reportferry/" + url.PathEscape(i.Job) + "/" + url.PathEscape(i.Reason) + "/" + i.ID
 }
 
-// compare changes the incidents by what this run knows, and gives copies of those whose next notice
-// this process has claimed, also by an earlier change of its own whose answer was lost.
+// compare updates the incidents by what this run knows. It returns copies of those whose next
+// notice this process has claimed, now or by an earlier write of the document whose answer was
+// lost.
 func (n *News) compare(all *incidents) (mine []*incident) {
 	all.List = slices.DeleteFunc(all.List, n.forgets)
 	for _, p := range n.Problems {
@@ -79,8 +83,8 @@ func (n *News) compare(all *incidents) (mine []*incident) {
 	return mine
 }
 
-// forgets reports whether an incident has long been over. One about records stays for as long as
-// one of them is there, or may be, so that no message is sent about it again.
+// forgets reports whether an incident has long been over. An incident about records is kept for as
+// long as a problem has one of them, or may have one, so that no message is sent about it again.
 func (n *News) forgets(i *incident) bool {
 	return i.Kind == resolved && n.Now.Sub(i.At) > over && (i.Records == nil || slices.Contains(n.Jobs, i.Job)) &&
 		!slices.ContainsFunc(n.Problems, func(p Problem) bool {
@@ -89,9 +93,10 @@ func (n *News) forgets(i *incident) bool {
 		})
 }
 
+// about reports whether a record is one of the incident's.
 func (i *incident) about(record string) bool { return slices.Contains(i.Records, record) }
 
-// matchRange finds the incidents that a problem belongs to, or begins one.
+// matchRange continues the incidents that a problem about a range belongs to, or begins one.
 func (n *News) matchRange(all *incidents, p Problem) {
 	known := false
 	for _, i := range all.List {
@@ -106,8 +111,8 @@ func (n *News) matchRange(all *incidents, p Problem) {
 }
 
 // matchRecords begins an incident about those records of a problem that no incident is about.
-// Incidents about the others go on, unless they are of the past, and a run that began after them
-// finds that all receivers have them.
+// Incidents about the problem's other records go on, unless the problem is Past, this run began
+// after their last notice was claimed, and no receiver still awaits that notice.
 func (n *News) matchRecords(all *incidents, p Problem) {
 	left := slices.Clone(p.Records)
 	for _, i := range all.List {
@@ -129,7 +134,7 @@ func (n *News) matchRecords(all *incidents, p Problem) {
 	}
 }
 
-// open begins an incident, which is new, or was over and is back.
+// open begins an incident: a new one, or one that was over and is back.
 func (n *News) open(all *incidents, p Problem, id string) {
 	at := slices.IndexFunc(all.List, func(i *incident) bool { return i.concerns(p) && i.ID == id })
 	if at < 0 {
@@ -138,14 +143,14 @@ func (n *News) open(all *incidents, p Problem, id string) {
 	}
 	i := all.List[at]
 	i.From, i.Through, i.Known, i.Records, i.now = p.From, p.through(), nil, p.Records, &p
-	if n.Shared[p.Job] && p.Reason == Stale { // a process at work on it is sooner done than anybody could help
+	if n.Shared[p.Job] && p.Reason == Stale { // a process at work on it is done before a person could help
 		n.claim(i, suspected)
 	} else {
 		n.claim(i, opened)
 	}
 }
 
-// goOn claims what is due of an incident that goes on.
+// goOn updates an incident that goes on, and claims its next notice if one is due.
 func (n *News) goOn(i *incident, p Problem) {
 	if i.now != nil {
 		return
@@ -176,7 +181,7 @@ func (n *News) end(i *incident) {
 			p.joins(i.From, i.Through)
 	}):
 	case !slices.Contains(ofRuns, i.Reason) || n.Calm[i.Job] &&
-		n.Began.After(i.At): // another task may just have met it
+		n.Began.After(i.At): // another task may just have found it
 		n.claim(i, resolved)
 	}
 }
@@ -189,16 +194,17 @@ func (n *News) claim(i *incident, kind string) {
 	i.Kind, i.At, i.By = kind, n.Now.UTC(), n.by
 }
 
-// unsent reports whether a receiver that awaits a notice hasn't got it, and the process that
+// unsent reports whether a receiver still awaits the incident's notice, although the process that
 // claimed it has had the time to send it.
 func (n *News) unsent(i *incident) bool { return n.Now.Sub(i.At) > patience && n.awaited(i) }
 
+// awaited reports whether any receiver still awaits the incident's notice.
 func (n *News) awaited(i *incident) bool {
 	return slices.ContainsFunc(n.Receivers, func(r Receiver) bool { return r.awaits(i) })
 }
 
-// awaits reports whether a receiver is to get a notice that it hasn't got. An end is for those only
-// that know of the beginning.
+// awaits reports whether a receiver is to get the incident's notice and hasn't got it. Reminders
+// and the end are only for receivers that have got the beginning.
 func (r Receiver) awaits(i *incident) bool {
 	return i.Kind != suspected && (len(r.On) == 0 || slices.Contains(r.On, i.Reason) &&
 		(i.Kind != resolved || slices.Contains(r.On, Resolved))) &&
@@ -206,8 +212,8 @@ func (r Receiver) awaits(i *incident) bool {
 		(i.Kind == opened || slices.Contains(i.Known, r.Name)) && (i.Kind != reminded || r.Remind > 0)
 }
 
-// record notes which receivers have got which notices. Where another process has claimed a notice
-// since, only the beginning is still of use.
+// record notes which receivers have got which notices. If another process has claimed a notice of
+// an incident since, it notes only the receivers of the beginning.
 func (all *incidents) record(sent []*incident) {
 	for _, s := range sent {
 		for _, i := range all.List {
@@ -224,6 +230,7 @@ func (all *incidents) record(sent []*incident) {
 	}
 }
 
+// union returns the strings that are in a or b, sorted.
 func union(a, b []string) []string {
 	a = slices.Concat(a, b)
 	slices.Sort(a)

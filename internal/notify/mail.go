@@ -12,15 +12,15 @@ import (
 	"github.com/reportferry/reportferry/internal/address"
 )
 
-// mailer sends messages by mail. smtp:// wants STARTTLS but on this machine, smtps:// begins with
-// TLS.
+// mailer returns a function that sends messages by mail. smtp:// requires STARTTLS except on this
+// machine, and smtps:// begins with TLS.
 func mailer(at *url.URL) (func(context.Context, Message) error, error) {
 	from, to := at.Query().Get("from"), at.Query()["to"]
 	if from == "" || len(to) == 0 {
 		return nil, errors.New("an address of mail wants from and to, as in " +
 			"smtp://user:password@host:587/?from=a@b.example&to=c@d.example")
 	}
-	// Without TLS it leaves out what would show the password.
+	// Without TLS, auto-discovery leaves out the methods that would show the password.
 	auth, tls := mail.SMTPAuthAutoDiscover, mail.WithTLSPortPolicy(mail.TLSMandatory)
 	if address.Loopback(at.Hostname()) {
 		auth, tls = mail.SMTPAuthPlainNoEnc, mail.WithTLSPortPolicy(mail.TLSOpportunistic)
@@ -48,7 +48,7 @@ func mailer(at *url.URL) (func(context.Context, Message) error, error) {
 		if err != nil {
 			return errors.New("its address isn't understood")
 		}
-		if err := client.DialAndSendWithContext(ctx, letter); err != nil { // a server may repeat who logs in
+		if err := client.DialAndSendWithContext(ctx, letter); err != nil { // a server may repeat the login
 			text := err.Error()
 			for _, secret := range []string{password, at.User.Username()} {
 				if secret != "" {

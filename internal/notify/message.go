@@ -10,18 +10,18 @@ import (
 // Why messages are sent.
 const (
 	Failed            = "failed"              // units that failed in the last run that tried them
-	Stale             = "stale"               // partitions that a fetch would bring by now
-	HeldBack          = "held_back"           // answers that aren't published, because they take good rows away
+	Stale             = "stale"               // partitions that are missing although a fetch would bring them by now
+	HeldBack          = "held_back"           // answers that aren't published, because they would remove good rows
 	Unreconciled      = "unreconciled"        // rows that differ from the service's totals
 	ChangedAfterFinal = "changed_after_final" // numbers that moved after they had been final
 	NotTaken          = "not_taken"           // rows of pushed files that weren't taken
 	Conflict          = "conflict"            // somebody else writes the same table
 	Schema            = "schema"              // a column or an event that the service has no more
 	Denied            = "denied"              // credentials that were refused
-	Resolved          = "resolved"            // that any of these is over
+	Resolved          = "resolved"            // any of these is over
 )
 
-// Reasons lists them all, those first that want a person most.
+// Reasons lists all reasons, those first that need a person most.
 var Reasons = []string{Denied, Conflict, Schema, Failed, Stale, HeldBack, Unreconciled, ChangedAfterFinal, NotTaken,
 	Resolved}
 
@@ -42,20 +42,19 @@ type Problem struct {
 	What          string // in words, such as the worst difference; it may be empty
 	Do            string // the commands to type, a line each
 
-	Conditions []string // words for what is so of the range, as every surface has them; none: the reason says it
+	Conditions []string // the state of the range in words, as all other output has them; none: the reason says it
 
 	// Records names what the problem is about, where that isn't days: contents of partitions,
 	// ascending, such as 2026-01-31@2026-03-01T06:00:00Z. Another content of the same day is
-	// something else.
+	// another record.
 	Records []string
 	Past    bool // it has happened and doesn't go on: with Records, it is over once all receivers have it
 }
 
-// through is the last partition of the range.
+// through returns the last partition of the range.
 func (p Problem) through() string { return max(p.From, p.Through) }
 
-// joins reports whether a range has something in common with the problem's, or follows on it: then
-// they are one incident.
+// joins reports whether a range overlaps or adjoins the problem's: then both are one incident.
 func (p Problem) joins(from, through string) bool {
 	if p.From == "" || from == "" {
 		return p.From == from
@@ -63,7 +62,7 @@ func (p Problem) joins(from, through string) bool {
 	return cmp.Or(p.Before, p.From) <= through && from <= max(p.through(), p.After)
 }
 
-// title is the problem in a word or two.
+// title returns the problem in a word or two.
 func (p Problem) title() string { return cmp.Or(strings.Join(p.Conditions, " and "), titles[p.Reason]) }
 
 // rangeText names the range for people.
@@ -84,6 +83,7 @@ type Item struct {
 	ID   string // the same for all messages about an incident
 }
 
+// item returns the incident as an item of a message.
 func (i *incident) item() Item {
 	if i.now == nil {
 		return Item{Problem{Job: i.Job, Reason: i.Reason, From: i.From, Through: i.Through}, i.Kind, i.name()}
@@ -91,7 +91,7 @@ func (i *incident) item() Item {
 	return Item{*i.now, i.Kind, i.name()}
 }
 
-// line is the incident in a line of a message.
+// line returns the incident as a line of a message, with the commands to type below it.
 func (i Item) line() string {
 	text := i.Job + ": " + i.title() + i.rangeText()
 	if i.Count > 1 {
@@ -123,7 +123,7 @@ type Message struct {
 	Link  string // to the console; empty: there is none
 }
 
-// Text is the message as plain text.
+// Text returns the message as plain text.
 func (m Message) Text() string {
 	text := m.Title + "\n\n" + strings.Join(m.Lines, "\n")
 	if m.Link != "" {
@@ -132,7 +132,7 @@ func (m Message) Text() string {
 	return text
 }
 
-// message is what a receiver gets: one message, however much has happened.
+// message returns what a receiver gets: one message, however much has happened.
 func (n *News) message(list []*incident) Message {
 	slices.SortStableFunc(list, func(a, b *incident) int {
 		return slices.Index(Reasons, a.Reason) - slices.Index(Reasons, b.Reason)

@@ -37,32 +37,31 @@ type Receiver struct {
 	Send   func(context.Context, Message) error
 }
 
-// News is what a run knows.
+// News is what a run knows of problems, and whom it tells.
 type News struct {
 	Ledger    *ledger.Ledger
 	Run       string
 	Began     time.Time
-	Jobs      []string        // that the run has looked at: what was wrong with others isn't over
-	Calm      map[string]bool // of those, the ones that the run ended without a failure
-	Shared    map[string]bool // jobs that other processes may still have a part of to do
+	Jobs      []string        // jobs that the run has looked at; problems of other jobs aren't taken to be over
+	Calm      map[string]bool // those of Jobs that the run ended without a failure
+	Shared    map[string]bool // jobs on which other processes may still have work to do
 	Problems  []Problem
 	Running   []Problem // what is being fetched by another process: whether anything is wrong with it isn't known
 	Receivers []Receiver
 	Link      string
 	Now       time.Time
 
-	by string
+	by string // this process, as in incident.By
 }
 
-// document is the one of the ledger that the incidents are in.
+// document returns the ledger's document that holds the incidents.
 func document(l *ledger.Ledger) *ledger.Document[incidents] {
 	return ledger.NewDocument[incidents](l, "incidents.json", "")
 }
 
-// Send sends receivers what is new, goes on or is over. Whoever finds an incident, one message is
-// sent about it: by the process that writes it in the ledger first. One that dies after that, or
-// can't send, leaves it to the next run. So a message may come twice after a crash, and never not
-// at all.
+// Send sends receivers what is new, goes on or is over. If several processes find the same
+// incident, only the one that claims it in the ledger first sends a message. If that process dies,
+// or can't send, the next run does. So after a crash a message may come twice, but none is lost.
 func Send(ctx context.Context, n News) error {
 	if len(n.Receivers) == 0 {
 		return nil
@@ -84,8 +83,8 @@ func Send(ctx context.Context, n News) error {
 	return errors.Join(err, d.Change(ctx, change(func(all *incidents) { all.record(mine) })))
 }
 
-// change is a change of the document, which is written when it isn't the same afterwards. To make
-// one twice does no harm.
+// change returns a change of the document, which is written only if edit makes a difference. It
+// does no harm to apply it twice.
 func change(edit func(*incidents)) ledger.Change[incidents] {
 	return ledger.Change[incidents]{Apply: func(all *incidents) error {
 		before, err := json.Marshal(all)
@@ -98,8 +97,8 @@ func change(edit func(*incidents)) ledger.Change[incidents] {
 	}}
 }
 
-// sendAll sends each receiver one message about what this process has claimed, and notes in it
-// which receivers have got it.
+// sendAll sends each receiver one message about the incidents that this process has claimed, and
+// notes in each of them which receivers have got it.
 func (n *News) sendAll(ctx context.Context, mine []*incident) error {
 	ctx, cancel := context.WithTimeout(ctx, SendTime)
 	defer cancel()

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// A Poster sends to addresses that are secrets. It follows no redirect, and its errors have nothing
-// of the address.
+// A Poster sends to addresses that are secrets. It follows no redirect, and its errors contain no
+// part of the address.
 type Poster struct{ http.Client }
 
-// NewPoster makes one.
+// NewPoster makes a Poster.
 func NewPoster() *Poster {
 	return &Poster{http.Client{CheckRedirect: func(*http.Request,
 		[]*http.Request) error {
@@ -27,8 +27,8 @@ func NewPoster() *Poster {
 }
 
 // Post sends content as JSON, or nothing when it is nil, with key as a bearer's token unless it is
-// empty. After a 429 it asks again as long as ctx lasts: of many that have something for one room
-// at the same time, a service may take one a second.
+// empty. After a 429 it tries again as long as ctx lasts: a service may take one message a second
+// for a chat room to which several senders post at the same time.
 func (p *Poster) Post(ctx context.Context, to, key string, content any) error {
 	var body []byte
 	if content != nil {
@@ -50,7 +50,7 @@ func (p *Poster) Post(ctx context.Context, to, key string, content any) error {
 	}
 }
 
-// once asks once, and says how long to wait before the next time; 0: there is none.
+// once sends one request, and returns how long to wait before the next attempt; 0: there is none.
 func (p *Poster) once(ctx context.Context, to, key string, body []byte) (time.Duration, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
@@ -69,7 +69,8 @@ func (p *Poster) once(ctx context.Context, to, key string, body []byte) (time.Du
 		}
 		return 0, err
 	}
-	// So that the connection is used again; what it says may repeat the address.
+	// The body is read so that the connection is used again, and dropped because it may repeat the
+	// address.
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
 	_ = resp.Body.Close()
 	if resp.StatusCode < http.StatusMultipleChoices {
@@ -86,14 +87,14 @@ func (p *Poster) once(ctx context.Context, to, key string, body []byte) (time.Du
 // beatTime is how long a watcher may take. The run waits for it.
 const beatTime = 3 * time.Second
 
-// Heartbeat gives what asks a watcher of runs, by the addresses of healthchecks.io, which others
-// understand too (https://healthchecks.io/docs/http_api/): start, nothing for a success, or the
-// exit code of a failure. It asks also when its context is over, and its errors don't say where the
-// watcher is.
+// Heartbeat returns a function that tells a watcher of runs how a run is doing: what is start, ""
+// for a success, or the exit code of a failure. The addresses are those of healthchecks.io, which
+// others understand too (https://healthchecks.io/docs/http_api/). The function sends even when its
+// context is over, and its errors don't say where the watcher is.
 func (p *Poster) Heartbeat(address string) (func(ctx context.Context, what string) error, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		// It may be a secret all the same.
+		// The address isn't shown: it may be a secret all the same.
 		return nil, errors.New("heartbeat: what is referred to isn't an address such as https://hc-ping.com/UUID")
 	}
 	if err := encrypted(at); err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/reportferry/reportferry/internal/address"
 )
 
-// Sender gives what sends messages to an address: a web address, or
-// smtp://user:password@host:587/?from=...&to=... Its errors don't have the address in them, which
-// is a secret.
+// Sender returns a function that sends messages to an address: a web address, or
+// smtp://user:password@host:587/?from=...&to=... Errors don't contain the address, which is a
+// secret.
 func Sender(address string) (func(context.Context, Message) error, error) {
 	at, err := url.Parse(strings.TrimSpace(address))
 	switch {
@@ -40,8 +40,8 @@ func Sender(address string) (func(context.Context, Message) error, error) {
 	}, nil
 }
 
-// encrypted refuses an address of plain HTTP on another machine, unless it allows that itself by a
-// parameter, which it loses.
+// encrypted refuses an address of plain HTTP on another machine, unless the address has a parameter
+// that allows it. It removes that parameter from the address.
 func encrypted(at *url.URL) error {
 	q := at.Query()
 	allowed := q.Get(address.InsecureKey) == "true"
@@ -55,8 +55,9 @@ func encrypted(at *url.URL) error {
 	return address.Encrypted(at)
 }
 
-// formOf gives where a service takes messages, and the bodies in its form. Any other address gets
-// the message and all that it was made of.
+// formOf returns the address at which a service takes messages, and a function that returns the
+// bodies of a message in the service's form. An address of no known service gets the message and
+// all that it was made of.
 func formOf(at *url.URL) (to string, bodies func(Message) []any) {
 	host, path, body := at.Hostname(), at.Path, plain
 	switch {
@@ -77,31 +78,32 @@ func formOf(at *url.URL) (to string, bodies func(Message) []any) {
 	return at.String(), func(m Message) []any { return []any{body(m)} }
 }
 
-// An object is one of JSON.
+// An object is a JSON object.
 type object = map[string]any
 
-// slack escapes what Slack would take for a mention or a link
+// slack returns the body for Slack. It escapes what Slack would take for a mention or a link
 // (https://docs.slack.dev/messaging/formatting-message-text).
 func slack(m Message) any {
 	return map[string]string{"text": cut(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text()),
 		3900)}
 }
 
-// discord has Discord take nothing for a mention
+// discord returns the body for Discord, and has it take nothing for a mention
 // (https://docs.discord.com/developers/resources/webhook#execute-webhook).
 func discord(m Message) any {
 	return object{"content": cut(m.Text(), 2000), "allowed_mentions": object{"parse": []string{}}}
 }
 
-// googleChat puts a blank without a width behind what would begin a mention or a link, because
-// Google Chat knows no escape (https://developers.google.com/workspace/chat/format-messages). A
-// text has up to 4,096 characters, and a message up to 32,000 bytes
+// googleChat returns the body for Google Chat. It puts a zero-width space behind what would begin a
+// mention or a link, because Google Chat knows no escape
+// (https://developers.google.com/workspace/chat/format-messages). A text has up to 4,096
+// characters, and a message up to 32,000 bytes
 // (https://developers.google.com/workspace/chat/api/reference/rest/v1/spaces.messages/create).
 func googleChat(m Message) any {
 	return map[string]string{"text": cut(strings.ReplaceAll(m.Text(), "<", "<\u200b"), 4096)}
 }
 
-// teams is what a workflow of Teams takes
+// teams returns the body that a workflow of Teams takes
 // (https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using).
 func teams(m Message) any {
 	blocks := []any{object{"type": "TextBlock", "text": cut(m.Title, 8000), "wrap": true, "weight": "Bolder"}}
@@ -116,7 +118,7 @@ func teams(m Message) any {
 		"vnd.microsoft.card.adaptive", "content": card}}}
 }
 
-// pagerDuty has an event for each incident, which that service opens and closes itself
+// pagerDuty returns an event for each incident, which PagerDuty opens and closes itself
 // (https://developer.pagerduty.com/docs/events-api-v2/trigger-events/).
 func pagerDuty(key string, m Message) (events []any) {
 	for _, i := range m.Items {
@@ -139,7 +141,7 @@ func pagerDuty(key string, m Message) (events []any) {
 	return events
 }
 
-// plain is the message for who reads JSON.
+// plain returns the body for any other receiver, which reads JSON.
 func plain(m Message) any {
 	list := []any{}
 	for _, i := range m.Items {
@@ -152,6 +154,7 @@ func plain(m Message) any {
 	return object{"title": m.Title, "text": m.Text(), "link": m.Link, "incidents": list}
 }
 
+// cut shortens a text to at most so many bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -1,5 +1,5 @@
-// Package panics makes a failure of what has panicked. Without it, a mistake in the way of one
-// window would end the process, and with it all other windows of the run.
+// Package panics turns a panic into an error. Without it, a bug that one window meets would end the
+// process, and with it all other windows of the run.
 package panics
 
 import (
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// An Error is a panic.
+// An Error is a panic that was caught.
 type Error struct {
-	Doing string
-	Value any
+	Doing string // what panicked did, as the beginning of an error
+	Value any    // what panic was called with
 	At    string // where it happened: function, file and line
 	Stack string // of its goroutine
 }
@@ -21,8 +21,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: a mistake of the program: panic: %v, at %s", e.Doing, e.Value, e.At)
 }
 
-// Caught gives the error of f, which is an *Error when f panics; doing says what f does, as the
-// beginning of an error does. What f starts as goroutines of its own isn't caught.
+// Caught calls f and returns its error, or an *Error if f panics. doing says what f does, as the
+// beginning of an error does. Panics in goroutines that f starts aren't caught.
 func Caught(doing string, f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -32,10 +32,10 @@ func Caught(doing string, f func() error) (err error) {
 	return f()
 }
 
-// place is the innermost frame of the panicking goroutine that isn't of Go's runtime.
+// place returns the innermost frame of the panicking goroutine that isn't in Go's runtime.
 func place() string {
 	callers := make([]uintptr, 64)
-	// Without Callers, place and the deferred function.
+	// 3 skips Callers, place and the deferred function.
 	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
 	for {
 		f, more := frames.Next()

@@ -10,7 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// A File is one Parquet file in the making.
+// A File is one Parquet file that is being written.
 type File struct {
 	w        *Writer
 	out      io.Writer
@@ -19,12 +19,13 @@ type File struct {
 	indexes  []columnIndexes // by row group and column
 }
 
-// Version is the program's version, in the footer of each file. Whoever knows it sets it before the
-// first file.
+// Version is the program's version, which goes into the footer of each file. The program sets it
+// before it writes the first file.
 var Version = "devel"
 
-// createdBy is the program in the form that the format asks for (parquet.thrift, created_by):
-// parquet-java leaves bounds of texts unused whose writer it can't parse.
+// createdBy returns the program's name and version in the form that the format asks for
+// (parquet.thrift, created_by): parquet-java ignores the bounds of texts in files whose created_by
+// it can't parse.
 func createdBy() string {
 	version, build := strings.TrimPrefix(Version, "v"), "unknown"
 	if version == "" || version[0] < '0' || version[0] > '9' { // parquet-java wants three numbers
@@ -52,8 +53,8 @@ func (f *File) Note(key, value string) {
 	f.metadata.KeyValueMetadata = append(f.metadata.KeyValueMetadata, format.KeyValue{Key: key, Value: value})
 }
 
-// Write appends a group, which has at least one row, as a row group. The group can then only be
-// recycled.
+// Write appends a group, which has at least one row, as a row group. Afterwards, the group may only
+// be given to Pool.Recycle.
 func (f *File) Write(g *Group) error {
 	if err := f.write(g); err != nil {
 		return fmt.Errorf("write a row group of %d rows: %w", g.rows, err)
@@ -160,7 +161,7 @@ func (f *File) dictionary(m *format.ColumnMetaData, g *Group, i int) error {
 	return f.put(w.body)
 }
 
-// encodings gives the encodings of a column of a row group.
+// encodings lists the encodings of a column chunk, for the footer.
 func encodings(pages []page, dictionary bool) []format.Encoding {
 	all := []format.Encoding{format.RLE} // that of the definition levels
 	if dictionary {

@@ -14,7 +14,7 @@ var (
 	protocol thrift.CompactProtocol
 )
 
-// statistics are the bounds and the NULLs of column i of a row group.
+// statistics returns the bounds and the NULL count of column i of a row group.
 func statistics(t Type, g *Group, i int) format.Statistics {
 	var s format.Statistics
 	var seen []int64
@@ -35,12 +35,12 @@ func statistics(t Type, g *Group, i int) format.Statistics {
 	return s
 }
 
-// bound is a value as statistics have it: PLAIN, without a length.
+// bound encodes a value for statistics: PLAIN, without a length.
 func bound(t Type, v int64) []byte { return appendPlain(nil, t, []int64{v}) }
 
-// longestBounds is the size in bytes of the bounds of a column of texts above which they are left
-// out, because a reader reads the whole footer for every query. A shortened bound isn't an option:
-// some readers answer min() and max() by it. Arrow and parquet-java have the same limit.
+// longestBounds limits the bounds of a column of texts, both together, in bytes. Longer ones are
+// left out, because a reader reads the whole footer for every query. A shortened bound isn't an
+// option: some readers answer min() and max() by it. Arrow and parquet-java have the same limit.
 const longestBounds = 4096
 
 func textBounds(t *Texts) (low, high []byte) {
@@ -60,7 +60,7 @@ func textBounds(t *Texts) (low, high []byte) {
 	return append([]byte{}, low...), append([]byte{}, high...)
 }
 
-// columnIndexes are the page index of a column of a row group, encoded. It stands behind all row
+// columnIndexes is the encoded page index of a column of a row group. The file has it after all row
 // groups.
 type columnIndexes struct {
 	column []byte // bounds and NULLs of each page; nil for texts, since a page of dictionary indexes knows no bounds
@@ -91,8 +91,8 @@ func pageIndexes(t Type, pages []page, at int64) (x columnIndexes, err error) {
 	return x, err
 }
 
-// Close appends the page index and the footer, and gives the file's size in bytes. It leaves out
-// open.
+// Close appends the page index and the footer, and returns the file's size in bytes. It doesn't
+// close the writer that Create was given.
 func (f *File) Close() (size int64, err error) {
 	if err := f.close(); err != nil {
 		return 0, fmt.Errorf("end the file: %w", err)

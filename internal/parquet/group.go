@@ -2,24 +2,24 @@ package parquet
 
 const (
 	longestGroup = 1 << 20 // rows of a row group, however much memory there is
-	fewestRows   = 64      // of a page, and of a chunk, which grows with its rows
+	fewestRows   = 64      // least rows of a full page, and of a new chunk, which grows with its rows
 )
 
 // A Group gathers rows until they are written as one row group: the newest as cells in a chunk, the
 // others as pages.
 //
-// The rows to come are filled column by column: Values or Texts gives the place of the cells of
-// column i, and SetNull makes one of them NULL. Writer.Commit then takes the rows.
+// The caller fills new rows column by column: Values or Texts returns the slice to put the cells of
+// column i into, and SetNull makes one of them NULL. Writer.Commit then adds the rows to the group.
 type Group struct {
 	pool    *Pool
-	raw     []int // of the file: see Pool.Group
+	raw     []int // the file's counters that Pool.Group was given
 	chunk   *chunk
 	texts   []*Texts   // by column; nil where the column isn't text
 	numbers []*numbers // by column; nil where a column of numbers has no dictionary
 	sealed  [][]page   // by column
 	pages   arena      // the bytes of sealed
-	rows    int        // also those of the chunk
-	weight  int64      // of pages and dictionaries of numbers
+	rows    int        // all rows, including those of the chunk
+	weight  int64      // the part of Weight for pages and dictionaries of numbers
 	spilled bool       // some pages wait on the disk
 }
 
@@ -36,10 +36,10 @@ func (p *Pool) newGroup() *Group {
 	return g
 }
 
-// Room is the number of rows, at least one, that the next Commit may take.
+// Room returns the number of rows, at least one, that the next Commit may add.
 func (g *Group) Room() int { return g.pool.rows - g.chunk.rows }
 
-// Begin makes place for the cells of rows to come, which are to be no more than there is room.
+// Begin allocates the cells of so many new rows, at most Room.
 func (g *Group) Begin(rows int) {
 	if c := g.chunk; c.rows+rows > c.cap {
 		size := c.cap
@@ -50,17 +50,18 @@ func (g *Group) Begin(rows int) {
 	}
 }
 
-// Values gives the cells of column i, which isn't of texts, in the rows to come. They may hold
-// anything, and all of those that Commit takes are to be set, also by SetNull.
+// Values returns the cells of column i, which isn't of texts, in the new rows. They may hold old
+// values: the caller must set each cell that it commits, if only by SetNull.
 func (g *Group) Values(i int) []int64 { return g.chunk.values[i][g.chunk.rows:] }
 
-// Texts gives the column i of texts, and the dictionary indexes of the rows to come.
+// Texts returns column i, which is of texts, and the cells of the new rows for its dictionary
+// indexes.
 func (g *Group) Texts(i int) (t *Texts, ids []uint32) {
 	return g.texts[i], g.chunk.ids[i][g.chunk.rows:]
 }
 
-// SetNull makes the cell of column i NULL in the k-th of the rows to come. Its value becomes 0, so
-// that callers may sum Values.
+// SetNull makes the cell of column i NULL in the k-th new row, counted from 0. Its value becomes 0,
+// so that callers may sum Values.
 func (g *Group) SetNull(i, k int) {
 	c, row := g.chunk, g.chunk.rows+k
 	if c.ids[i] != nil {
@@ -72,14 +73,14 @@ func (g *Group) SetNull(i, k int) {
 	c.null[i]++
 }
 
-// Paged tells whether all rows are pages. Who ends a row group only then has the same one wherever
-// its rows were cut into commits.
+// Paged tells whether all rows are in pages, and none in the chunk. A caller that ends row groups
+// only then gets the same row groups however the rows were divided into commits.
 func (g *Group) Paged() bool { return g.chunk.rows == 0 }
 
 // Full tells whether the group has as many rows as a row group may have.
 func (g *Group) Full() bool { return g.rows >= longestGroup }
 
-// Weight is about the memory of the group's rows, in bytes. It is made of the rows alone: neither
+// Weight estimates the memory of the group's rows, in bytes. It depends on the rows alone: neither
 // how they were committed nor what other groups hold changes it.
 func (g *Group) Weight() int64 {
 	rows := g.pool.rows
@@ -98,7 +99,7 @@ func (g *Group) Weight() int64 {
 	return n
 }
 
-// bytes is the memory in use.
+// bytes returns the memory in use.
 func (g *Group) bytes() int64 {
 	n := g.pages.held
 	if g.chunk != nil {
@@ -129,15 +130,15 @@ func (g *Group) reset() {
 	g.rows, g.weight, g.spilled, g.raw = 0, 0, false, nil
 }
 
-// chunk is the rows of a group that aren't pages yet, column by column. A column is either values
-// or ids.
+// chunk holds the rows of a group that aren't in pages yet, column by column. A column has either
+// values or ids.
 type chunk struct {
 	rows   int        // committed so far
 	cap    int        // rows that there is memory for
 	values [][]int64  // 0 where NULL
 	ids    [][]uint32 // of texts in the group's dictionary; 0 where NULL
-	nulls  [][]uint64 // a bit for every row
-	null   []int      // how many of them are set
+	nulls  [][]uint64 // a bit for every row, set for NULL
+	null   []int      // the number of NULLs
 }
 
 func (p *Pool) newChunk() *chunk {
@@ -147,7 +148,7 @@ func (p *Pool) newChunk() *chunk {
 	return c
 }
 
-// grow gives a chunk memory for so many rows, and keeps those that it has.
+// grow reallocates a chunk for so many rows, and copies the rows that it has.
 func (p *Pool) grow(c *chunk, rows int) {
 	texts := 0
 	for _, w := range p.words {

@@ -6,14 +6,14 @@ import (
 	"math/bits"
 )
 
-// appendIDs appends the dictionary indexes of a page: at least one, and all below distinct. A
-// reader sees the same encoding, RLE_DICTIONARY, whose width in bits is a byte of each page,
-// whichever of three forms is smallest:
+// appendIDs appends the dictionary indexes of a page, in the smallest of three forms. There is at
+// least one index, and all are below distinct. Each form is valid RLE_DICTIONARY, in which the
+// first byte of a page is the width of the indexes in bits:
 //
-//   - runs, when few indexes differ from the one before;
-//   - widened to 1, 2, 4, 8 or 16 bits, when that makes some bytes so much more frequent than others that
-//     Huffman codes for them take less than the bits saved by
-//   - as many bits as the largest index needs.
+//   - runs of equal indexes, when few indexes differ from the one before;
+//   - indexes widened to 1, 2, 4, 8 or 16 bits, when that makes some bytes so much more frequent
+//     than others that Huffman codes for them take less than the narrower third form;
+//   - indexes of as many bits as the largest one needs.
 func appendIDs(dst []byte, ids []uint32, distinct int) []byte {
 	width := max(1, bits.Len(uint(distinct-1)))
 	if changes(ids) < len(ids)/8 {
@@ -68,7 +68,7 @@ func frequencyBits(content []byte) float64 {
 	return need + total*math.Log2(total) + float64(256+5*different)
 }
 
-// beginBits begins a bit-packed run of n values, which a reader takes in eights.
+// beginBits appends the header of a bit-packed run of n values, which come in groups of eight.
 func beginBits(dst []byte, n int) []byte {
 	return binary.AppendUvarint(dst, uint64(n+7)/8<<1|1)
 }

@@ -15,8 +15,8 @@ type numbers struct {
 
 func newNumbers() *numbers { return &numbers{slots: make([]uint32, 64), shift: 64 - 6} }
 
-// add appends the indexes of the values of a page; not ok when the page is to hold the values
-// themselves.
+// add appends the dictionary indexes of a page's values to ids. It is not ok when the page is to
+// hold the values themselves.
 func (d *numbers) add(ids []uint32, values []int64) (_ []uint32, ok bool) {
 	before := len(d.values)
 	for _, v := range values {
@@ -52,7 +52,7 @@ func (d *numbers) add(ids []uint32, values []int64) (_ []uint32, ok bool) {
 	return ids, true
 }
 
-// forget drops the values of the page at work, from an index on, and ends the dictionary.
+// forget drops the values that the current page added, from an index on, and ends the dictionary.
 func (d *numbers) forget(from int) {
 	d.values, d.plain = d.values[:from], true
 }
@@ -78,8 +78,8 @@ func (d *numbers) reset() {
 	d.values, d.sealed, d.plain = d.values[:0], 0, false
 }
 
-// numberBytes is about the memory that a value takes: its own, and three slots.
+// numberBytes estimates the memory of one value: its own eight bytes, and three slots.
 const numberBytes = 8 + 3*4
 
-// bytes is the memory in use.
+// bytes returns the memory in use.
 func (d *numbers) bytes() int64 { return int64(4*cap(d.slots) + 8*cap(d.values)) }

@@ -10,8 +10,8 @@ import (
 
 // page is a data page of a column, with its header.
 type page struct {
-	data      []byte // nil when it waits on the disk
-	at        int64  // there
+	data      []byte // nil when the page is in the spill file
+	at        int64  // offset in the spill file
 	size      int    // bytes of data
 	content   int    // bytes of the page with its header, before compression
 	rows      int
@@ -20,8 +20,8 @@ type page struct {
 	encoding  format.Encoding
 }
 
-// Commit takes the next n rows of a group, whose cells are all set, and makes pages when its chunk
-// is full.
+// Commit adds the next n rows to a group, after the caller has set all their cells. It makes pages
+// when the group's chunk is full.
 func (w *Writer) Commit(g *Group, n int) error {
 	g.chunk.rows += n
 	g.rows += n
@@ -31,7 +31,7 @@ func (w *Writer) Commit(g *Group, n int) error {
 	return w.seal(g)
 }
 
-// seal makes a page of each column of the rows in a group's chunk, and empties the chunk.
+// seal makes pages of the rows in a group's chunk, one for each column, and empties the chunk.
 func (w *Writer) seal(g *Group) error {
 	if g.chunk.rows == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (w *Writer) seal(g *Group) error {
 	return nil
 }
 
-// page makes the page of column i. Its data is valid until the next call.
+// page makes a page of the chunk's column i. Its data is valid until the next call.
 func (w *Writer) page(g *Group, i int) (page, error) {
 	c := g.chunk
 	p := page{rows: c.rows, nulls: c.null[i], encoding: format.Plain}
@@ -62,7 +62,7 @@ func (w *Writer) page(g *Group, i int) (page, error) {
 	levels := w.levels[:0]
 	if !w.columns[i].Required {
 		levels = appendLevels(levels, c, i)
-		if w.levels = levels; w.pages == format.DataPage { // their length and they are part of the body
+		if w.levels = levels; w.pages == format.DataPage { // version 1 has the levels, and their length, in the body
 			w.plain = append(binary.LittleEndian.AppendUint32(w.plain, uint32(len(levels))), levels...)
 			levels = levels[:0]
 		}
@@ -114,12 +114,12 @@ func (w *Writer) present(c *chunk, i int) []int64 {
 }
 
 const (
-	// A column of texts leaves its dictionary when more than so many are distinct in the row group,
-	// and more than half of the texts of a page are new. One page of the longest may be enough to
-	// know: of texts that repeat so little, half of the next page would be new, too.
+	// A column of texts gives up its dictionary when more than fewestTexts are distinct in the row
+	// group, and more than half of the texts of a page are new. One page of the greatest length may
+	// be enough to know: of texts that repeat so little, half of the next page would be new, too.
 	fewestTexts = 7168
-	// So many further row groups then begin without a dictionary. The one after these tries again,
-	// for texts may repeat there.
+	// Then so many further row groups begin without a dictionary. The one after these tries again,
+	// because texts may repeat there.
 	rawGroups = 16
 )
 
@@ -181,9 +181,9 @@ func (w *Writer) numbers(p *page, dict *numbers, values []int64, i int) (err err
 	return w.general()
 }
 
-// bounds are the least and the greatest of values. There is at least one value.
+// bounds returns the least and the greatest of values. There must be at least one.
 func bounds(t Type, values []int64) (low, high int64) {
-	turned := int64(0) // the bits of negative doubles are in the opposite order
+	turned := int64(0) // flips the bits of negative doubles, which sort in the opposite order
 	if t == Double {
 		turned = math.MaxInt64
 	}
@@ -244,16 +244,16 @@ func i32(dst []byte, v int) []byte {
 	return binary.AppendVarint(append(dst, 1<<4|thriftI32), int64(v)) // zigzag, as Thrift has it
 }
 
-// pageHeader appends the fields that all page headers begin with, and opens the struct that is
-// theirs.
+// pageHeader appends the fields that all page headers begin with, and opens the struct for the
+// fields of this kind of page, which has the given field number.
 func pageHeader(dst []byte, kind format.PageType, content, body int, field byte) []byte {
 	dst = i32(i32(i32(dst, int(kind)), content), body)
 	return append(dst, (field-3)<<4|thriftStruct)
 }
 
-// dataPageHeader appends the header of a page whose values take plain bytes before and body bytes
-// after compression, and whose definition levels, which aren't compressed, take levels bytes. In
-// version 1 these are among the plain bytes.
+// dataPageHeader appends the header of a data page. Its values take plain bytes before compression
+// and body bytes after it; its definition levels, which aren't compressed, take levels bytes. In
+// version 1, levels is 0 because the definition levels are compressed with the values.
 func (w *Writer) dataPageHeader(dst []byte, p page, plain, body, levels int) []byte {
 	if w.pages == format.DataPage {
 		dst = pageHeader(dst, format.DataPage, plain, body, 5)

@@ -5,16 +5,16 @@
 // It is a leaf: it knows columns, pages and files, and nothing of CSV, partitions, jobs or the
 // service. It reads no Parquet.
 //
-//	Pool ── Group ──> Group.Values, Group.Texts: the caller fills the cells of some rows
+//	Pool ── Group ──> Group.Values, Group.Texts: the caller fills the cells of a few rows
 //	  ▲       │                 │
 //	  │       │       Writer.Commit: takes the rows; each few thousand become one page a column
 //	  │       ▼
 //	  └─ File.Write: dictionaries and pages as one row group ── File.Close: page index, footer
 //
-// The groups of a pool, one for each file that grows, look texts up in one table for each column,
-// and each has its own order of them. What a group writes, and its Weight, are made of its rows
-// alone: neither other groups, nor how rows were committed, nor whether pages had to wait on the
-// disk (Pool.Spill) changes a byte.
+// A pool has one group for each file that is being written. For each column of texts, the groups
+// share one table of the texts, but each numbers them in an order of its own. What a group writes,
+// and its Weight, depend on its rows alone: neither other groups, nor how rows were committed, nor
+// whether pages had to wait on the disk (Pool.Spill) changes a byte.
 //
 // # What it writes
 //
@@ -22,14 +22,17 @@
 // NULLs, the others have definition levels of one bit. Dates are DATE, timestamps are TIMESTAMP of
 // microseconds without a zone, decimals are DECIMAL(18,6) on INT64, texts are STRING.
 //
-//   - Data pages are of version 2, of up to 8192 rows, or of version 1 for readers that know no other, whose definition levels
-//     are compressed with the values.
-//   - Texts, dates, timestamps and doubles are RLE_DICTIONARY, with the row group's distinct values in a dictionary page,
-//     until values hardly repeat; from then on, as integers and decimals always are, they are PLAIN.
-//   - Bodies of pages are compressed with Zstandard, Snappy or not at all. Pages of dictionary indexes, and of numbers that
-//     fit five bytes, are framed by package zstdframe, all other ones by klauspost's encoder.
-//   - Statistics hold the NULL count and exact bounds of each column of a row group, except bounds of long texts. The page
-//     index holds those of each page, except for texts. Both are what a reader skips row groups and pages by.
+//   - Data pages have up to 8192 rows. They are of version 2 or, for readers that know no other, of
+//     version 1, whose definition levels are compressed with the values.
+//   - Texts, dates, timestamps and doubles are RLE_DICTIONARY, with the row group's distinct values
+//     in a dictionary page, until values hardly repeat; from then on, as integers and decimals
+//     always are, they are PLAIN.
+//   - Bodies of pages are compressed with Zstandard, Snappy or not at all. With Zstandard, pages of
+//     dictionary indexes, and of numbers that fit five bytes, are framed by package zstdframe, all
+//     other ones by klauspost's encoder.
+//   - Statistics hold the NULL count and exact bounds of each column of a row group, except bounds
+//     of long texts. The page index holds those of each page, except for texts. Readers use both to
+//     skip row groups and pages.
 //
 // # What it uses of parquet-go
 //
@@ -37,13 +40,13 @@
 // its names of the types, and Snappy. The headers of pages are encoded by hand in pages.go, because
 // they are many.
 //
-// # How it is held
+// # How it is tested
 //
-// TestWriter writes drawn columns and reads them back with parquet-go. The tests of internal/table
-// draw tables of every type and size, read them with arrow-go, and walk over each page to hold
-// levels, encodings, statistics and the page index against the values; the gate gives the same
-// files to DuckDB, Polars, pyarrow and DataFusion, with filters that use the statistics. Readers
-// that share no code with this package are its only judges.
+// TestWriter writes random columns and reads them back with parquet-go. The tests of internal/table
+// make random tables of every type and size, read them with arrow-go, and walk over each page to
+// compare levels, encodings, statistics and the page index with the values; the gate gives the same
+// files to DuckDB, Polars, pyarrow and DataFusion, with filters that use the statistics. All these
+// readers share no code with this package.
 //
 // # When to delete it
 //
@@ -64,8 +67,8 @@
 //	                           parquet-go, default       128          33.5       5579   129
 //
 // A whole conversion from CSV takes 49 to 64 ns a cell, so that it would take 1.2 to 2 times as
-// long with parquet-go. Whoever finds that fast enough writes the batches of internal/table with a
-// parquet.GenericWriter, and deletes this folder.
+// long with parquet-go. If that is fast enough, write the batches of internal/table with a
+// parquet.GenericWriter, and delete this folder.
 package parquet
 
 import (
@@ -95,7 +98,7 @@ const (
 	Double                // the bits of a float64 (math.Float64bits); neither NaN nor minus zero
 )
 
-// A decimal has so many digits, and so many of them behind its point.
+// A decimal has DecimalPrecision digits, DecimalScale of them behind the point.
 const (
 	DecimalPrecision = 18
 	DecimalScale     = 6
@@ -109,7 +112,7 @@ type Column struct {
 }
 
 // numbered tells whether a column of numbers begins each row group with a dictionary. Ratios and
-// times repeat; counts and amounts are packed as small by their bytes.
+// times repeat; counts and amounts become as small without one, by compression of their bytes.
 func (c Column) numbered() bool {
 	return c.Type == Date || c.Type == Timestamp || c.Type == Instant || c.Type == Double
 }
@@ -121,13 +124,13 @@ type Writer struct {
 	schema  []format.SchemaElement
 	codec   codec
 	pages   format.PageType // DataPageV2, or DataPage, which is of version 1
-	out     *bufio.Writer   // of the file at work
+	out     *bufio.Writer   // to the file that is being written
 
-	// Of the page at work:
+	// Buffers for the page that is being made:
 	values []int64
 	ids    []uint32
 	plain  []byte // before compression
-	size   int    // of plain, which isn't always made
+	size   int    // the body's size before compression; plain itself isn't always made
 	body   []byte // compressed
 	levels []byte
 	head   []byte
@@ -155,6 +158,7 @@ type codec struct {
 	frames zstdframe.Packer
 }
 
+// set selects the codec by its name.
 func (c *codec) set(name string) (err error) {
 	switch name {
 	case "", "zstd":
@@ -169,14 +173,14 @@ func (c *codec) set(name string) (err error) {
 	return err
 }
 
-// zstandard is shared by all writers. A window of half a megabyte keeps its memory small;
-// dictionaries and texts are about as large.
+// zstandard returns the encoder that all writers share. A window of half a megabyte keeps its
+// memory small; dictionaries and texts are about as large.
 var zstandard = sync.OnceValues(func() (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(512<<10),
 		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 })
 
-// id is the codec's number in the footer.
+// id returns the codec's number in the footer.
 func (c *codec) id() format.CompressionCodec {
 	if c.zstd != nil {
 		return format.Zstd
@@ -184,7 +188,7 @@ func (c *codec) id() format.CompressionCodec {
 	return c.CompressionCodec()
 }
 
-// general appends any bytes, compressed.
+// general compresses any bytes and appends them.
 func (c *codec) general(dst, plain []byte) ([]byte, error) {
 	switch {
 	case c.zstd == nil:
@@ -195,7 +199,7 @@ func (c *codec) general(dst, plain []byte) ([]byte, error) {
 	return c.zstd.EncodeAll(plain, dst), nil
 }
 
-// indexes appends a page of dictionary indexes, compressed.
+// indexes compresses the body of a page of dictionary indexes and appends it.
 func (c *codec) indexes(dst, plain []byte) ([]byte, error) {
 	if c.zstd == nil {
 		return c.Encode(dst, plain)
@@ -203,7 +207,8 @@ func (c *codec) indexes(dst, plain []byte) ([]byte, error) {
 	return c.frames.Bytes(dst, plain), nil
 }
 
-// words appends numbers of eight bytes each, compressed; not ok when general is better at them.
+// words compresses numbers of eight bytes each and appends them. It is not ok, and appends nothing,
+// when general is better at them.
 func (c *codec) words(dst []byte, values []int64) (_ []byte, ok bool) {
 	if c.zstd == nil {
 		return dst, false

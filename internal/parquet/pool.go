@@ -6,26 +6,28 @@ const (
 	largestChunk  = 1 << 20   // bytes of a chunk
 	smallestChunk = 128 << 10 // also where many files are open, each with a chunk that may be half empty
 	longestPage   = 8192      // rows: numbers of eight bytes then take half a block of Zstandard
-	arenaBlock    = 64 << 10
+	arenaBlock    = 64 << 10  // bytes of a block of an arena
 )
 
 // A Pool hands out the memory of row groups, and takes it back for the next ones. It is used by one
 // goroutine at a time.
 type Pool struct {
 	columns []Column
-	rows    int      // of a page
-	row     int64    // bits of a row in a chunk
+	rows    int      // rows of a page
+	row     int64    // size of a row in a chunk, in bits
 	words   []*words // by column; nil where it isn't of texts
 	open    []*Group // those that hold rows
 	spill   spill
 
-	chunks []*chunk // without rows
-	blocks [][]byte // without pages
-	spare  *Group   // without rows, with dictionaries that have their size
+	// Memory to use again: empty chunks, empty blocks, and a group without rows, whose dictionaries
+	// keep their capacity.
+	chunks []*chunk
+	blocks [][]byte
+	spare  *Group
 }
 
-// NewPool makes a pool for groups whose newest rows take up at most about chunk bytes each, within
-// limits, before they are pages. Dir is the folder for pages that memory has no room for.
+// NewPool makes a pool of groups. Each group gathers about chunk bytes of rows, within limits,
+// before it makes pages of them. Dir is the folder for pages that memory has no room for.
 func NewPool(columns []Column, chunk int64, dir string) *Pool {
 	p := &Pool{columns: columns, words: make([]*words, len(columns)), spill: spill{dir: dir}}
 	for i, c := range columns {
@@ -40,14 +42,14 @@ func NewPool(columns []Column, chunk int64, dir string) *Pool {
 	return p
 }
 
-// Close gives up the file of pages that memory had no room for.
+// Close removes the file of pages that memory had no room for.
 func (p *Pool) Close() { p.spill.close() }
 
-// PageRows is the number of rows of a page.
+// PageRows returns the number of rows of a full page.
 func (p *Pool) PageRows() int { return p.rows }
 
-// Group begins a row group. Raw is by column, and belongs to the file: in so many of its next row
-// groups the texts of the column are taken for ones that hardly repeat.
+// Group begins a row group. Raw belongs to the file: it says, for each column, how many of the
+// file's next row groups begin without a dictionary because the column's texts hardly repeat.
 func (p *Pool) Group(raw []int) *Group {
 	g := p.spare
 	if p.spare = nil; g == nil {
@@ -82,8 +84,7 @@ func (p *Pool) Recycle(g *Group) {
 	p.tidy()
 }
 
-// unused is the size in bytes of texts that no row group holds from which on it is worth to drop
-// them.
+// unused is how many bytes of texts must be in no row group before it is worth dropping them.
 const unused = 512 << 10
 
 // tidy drops texts that no row group holds, once there are many.
@@ -108,7 +109,7 @@ func (p *Pool) tidy() {
 	}
 }
 
-// Bytes is the memory in use, and that which waits for the next row groups.
+// Bytes returns the memory in use, including what is kept for the next row groups.
 func (p *Pool) Bytes() int64 {
 	n := p.idle()
 	for _, w := range p.words {
@@ -122,7 +123,7 @@ func (p *Pool) Bytes() int64 {
 	return n
 }
 
-// idle is the memory that waits for the next row groups.
+// idle returns the memory that is kept for the next row groups.
 func (p *Pool) idle() int64 {
 	n := int64(len(p.blocks)) * arenaBlock
 	for _, c := range p.chunks {
@@ -134,8 +135,8 @@ func (p *Pool) idle() int64 {
 	return n
 }
 
-// Trim gives up memory that waits for the next row groups until no more than so many bytes are in
-// use: blocks first where there are many, otherwise all.
+// Trim frees memory that is kept for the next row groups when more than so many bytes are in use:
+// only as many blocks as needed if there are enough of them, otherwise all of that memory.
 func (p *Pool) Trim(most int64) {
 	over := p.Bytes() - most
 	if over <= 0 {
@@ -149,8 +150,8 @@ func (p *Pool) Trim(most int64) {
 	p.chunks, p.blocks, p.spare = nil, nil, nil
 }
 
-// Spill has pages wait on the disk when more than so many bytes are in use. What is written later
-// is the same.
+// Spill moves pages to the disk when more than so many bytes are in use. It doesn't change what is
+// written later.
 func (p *Pool) Spill(most int64) error {
 	if p.Bytes() <= most {
 		return nil
@@ -169,7 +170,7 @@ type arena struct {
 	held   int64
 }
 
-// keep copies a page; blocks come from free while there are any.
+// keep copies a page into the arena. New blocks are taken from free while there are any.
 func (a *arena) keep(free *[][]byte, page []byte) []byte {
 	if n := len(a.blocks); n == 0 || cap(a.blocks[n-1])-len(a.blocks[n-1]) < len(page) {
 		var block []byte
@@ -187,7 +188,7 @@ func (a *arena) keep(free *[][]byte, page []byte) []byte {
 	return (*last)[from:len(*last):len(*last)]
 }
 
-// empty gives the blocks back, except the large ones.
+// empty gives the blocks back to free, except those that are larger than usual.
 func (a *arena) empty(free *[][]byte) {
 	for _, b := range a.blocks {
 		if cap(b) == arenaBlock {

@@ -5,7 +5,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// logical are parquet-go's descriptions of the types, by Type.
+// logical holds parquet-go's descriptions of the types, by Type.
 var logical = [...]parquet.Type{
 	Text:      parquet.String().Type(),
 	Date:      parquet.Date().Type(),
@@ -16,7 +16,7 @@ var logical = [...]parquet.Type{
 	Double:    parquet.DoubleType,
 }
 
-// schemaElements are the columns of a file, in their order, below their root.
+// schemaElements returns the schema of a file: the root, then the columns in their order.
 func schemaElements(columns []Column) []format.SchemaElement {
 	root := format.SchemaElement{Name: "table"}
 	root.NumChildren.Set(int32(len(columns)))
@@ -44,7 +44,8 @@ func schemaElements(columns []Column) []format.SchemaElement {
 	return all
 }
 
-// columnOrders say that bounds compare as the types do.
+// columnOrders returns the footer's statement that the bounds of all columns compare in the order
+// of their types.
 func columnOrders(n int) []format.ColumnOrder {
 	all := make([]format.ColumnOrder, n)
 	for i := range all {

@@ -7,17 +7,17 @@ import (
 	"os"
 )
 
-// A spill is a file of a pool's own, in which pages wait for their row group to be written when
-// memory has no room for them. A row group could be written early instead, but what is in it would
-// then depend on who else needs memory.
+// A spill is a pool's file for pages that memory has no room for, until their row group is written.
+// A row group could be written early instead, but what is in it would then depend on who else needs
+// memory.
 type spill struct {
 	dir  string
 	file *os.File // nil before the first page
-	size int64
-	read []byte
+	size int64    // where the next page goes
+	read []byte   // buffer of data
 }
 
-// least is the size in bytes of pages that are worth a write.
+// least is the number of bytes below which a group's pages aren't worth a write.
 const least = arenaBlock
 
 // take moves a group's pages to the disk.
@@ -55,7 +55,8 @@ func (s *spill) write(g *Group) (err error) {
 	return out.Flush()
 }
 
-// data gives the bytes of a page. They are valid until the next call.
+// data returns the bytes of a page, which it reads from the file if need be. They are valid until
+// the next call.
 func (s *spill) data(p page) ([]byte, error) {
 	if p.data != nil {
 		return p.data, nil

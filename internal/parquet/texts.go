@@ -6,24 +6,26 @@ import (
 	"unicode/utf8"
 )
 
-// Texts are the texts of one column of a row group: a dictionary of the distinct ones, and, once
-// they hardly repeat, the texts themselves, as the pages hold them. The row groups of a pool, which
-// hold much the same texts, look them up in one place, and each has its own order of them.
+// Texts holds the texts of one column of a row group: a dictionary of the distinct ones and, once
+// they hardly repeat, the texts themselves, as the pages have them. The row groups of a pool have
+// much the same texts, so they share one table to look them up (words), but each has its own
+// dictionary indexes.
 type Texts struct {
 	words *words
-	// By index in words: the text's index in the dictionary plus one; 0, or beyond the end, for one
-	// that isn't there.
+	// The text's index in the dictionary plus one, by its index in words; 0, or no element, for a
+	// text that isn't in the dictionary.
 	ids       []uint32
 	order     []uint32 // the dictionary: indexes in words
 	sealed    int      // the size of the dictionary when the last page was made
 	size      int64    // bytes of the dictionary's texts
 	raw       bool     // the texts from here on go into plain, not into the dictionary
-	plain     []byte   // of the page to come, in Parquet's PLAIN encoding
+	plain     []byte   // the texts of the next page, in Parquet's PLAIN encoding
 	low, high []byte   // bounds of all that went into plain in this row group; nil before the first
 }
 
-// ID finds or adds a text that isn't NULL, and gives its dictionary index. It also gives its XXH64,
-// which is kept for callers that hash their cells. It is not ok when the text isn't valid UTF-8.
+// ID finds or adds a text that isn't NULL, and returns its dictionary index. It also returns its
+// XXH64, which is kept for callers that hash their cells. It is not ok when the text isn't valid
+// UTF-8.
 func (t *Texts) ID(text []byte) (id uint32, hash uint64, ok bool) {
 	word, hash, ok := t.words.ID(text)
 	if !ok {
@@ -44,7 +46,7 @@ func (t *Texts) add(word uint32) (id uint32) {
 	return id
 }
 
-// find has ID find a text under an index.
+// find makes ID find a text, by its index in words, under a dictionary index.
 func (t *Texts) find(word, id uint32) {
 	if n := int(word) + 1 - len(t.ids); n > 0 {
 		t.ids = append(t.ids, make([]uint32, n)...)
@@ -55,11 +57,11 @@ func (t *Texts) find(word, id uint32) {
 // end ends the dictionary: the texts from here on go into plain.
 func (t *Texts) end() { t.raw, t.ids = true, nil }
 
-// Raw tells how the next cells are to be handed over: by Append when true, else by ID. It only
+// Raw tells how the caller must add the next cells: by Append when true, else by ID. It only
 // changes at a Commit.
 func (t *Texts) Raw() bool { return t.raw }
 
-// Append takes the next text that isn't NULL; false when it isn't valid UTF-8.
+// Append adds the next text that isn't NULL. It returns false when the text isn't valid UTF-8.
 func (t *Texts) Append(text []byte) bool {
 	if !utf8.Valid(text) {
 		return false
@@ -77,7 +79,8 @@ func (t *Texts) Append(text []byte) bool {
 	return true
 }
 
-// follow gives the texts of the dictionary, which were words of another table, their new indexes.
+// follow moves the dictionary's texts from the old table of words to the new one, t.words, with
+// their new indexes.
 func (t *Texts) follow(old *words) {
 	t.ids = nil
 	for id, word := range t.order {
@@ -89,12 +92,13 @@ func (t *Texts) follow(old *words) {
 	}
 }
 
-// weight is about the memory that the texts take. It is made of their number and size alone.
+// weight estimates the memory that the texts take, from their number and size alone.
 func (t *Texts) weight() int64 { return t.held() + int64(8*len(t.order)+len(t.plain)) }
 
-// held is about the memory that the dictionary's words take.
+// held estimates the memory that the dictionary's texts take in words.
 func (t *Texts) held() int64 { return t.size + int64(wordBytes*len(t.order)) }
 
+// bytes returns the memory in use, without that of words.
 func (t *Texts) bytes() int64 { return int64(4*cap(t.ids) + 4*cap(t.order) + cap(t.plain)) }
 
 // reset forgets the texts and keeps the memory.

@@ -8,18 +8,18 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// words are the distinct texts of one column that the row groups of a pool hold, each with its
-// index. A text is checked to be UTF-8 when it is added. Where the days of an answer are mixed, one
-// table for all of them stays in a core's cache.
+// words holds the distinct texts of one column, in all row groups of a pool, each with an index. A
+// text is checked to be UTF-8 when it is added. There is one table for all row groups, because it
+// stays in a core's cache also where the days of an answer are mixed.
 type words struct {
 	slots []slot // a hash table; a power of two long, at most half full
-	shift uint8  // 64 less the bits of a place among the slots
+	shift uint8  // 64 less the number of bits of an index into slots
 	ends  []uint32
-	data  []byte // the texts, one behind the other; the one of index i ends at ends[i]
+	data  []byte // the texts one after the other; the text with index i ends at ends[i]
 }
 
-// slot is what a lookup needs of a text. It takes half a cache line, so that one lookup loads one
-// line.
+// slot holds what a lookup needs to know about a text. It takes half a cache line, so that one
+// lookup loads one line.
 type slot struct {
 	key   uint64
 	hash  uint64 // XXH64
@@ -51,6 +51,7 @@ func (w *words) resize(n int) {
 	w.shift = uint8(64 - bits.TrailingZeros(uint(n)))
 }
 
+// text returns the text with an index.
 func (w *words) text(id uint32) []byte {
 	begin := uint32(0)
 	if id > 0 {
@@ -59,7 +60,7 @@ func (w *words) text(id uint32) []byte {
 	return w.data[begin:w.ends[id]:w.ends[id]]
 }
 
-// ID finds or adds a text, and gives its index and its XXH64. It is not ok when the text isn't
+// ID finds or adds a text, and returns its index and its XXH64. It is not ok when the text isn't
 // valid UTF-8.
 func (w *words) ID(text []byte) (id uint32, hash uint64, ok bool) {
 	key := textKey(text)
@@ -90,7 +91,7 @@ func (w *words) ID(text []byte) (id uint32, hash uint64, ok bool) {
 	return s.id - 1, hash, true
 }
 
-// place gives the slot where the search for a text begins.
+// place returns the index of the slot where the search for a text begins.
 func (w *words) place(key uint64, size int) int {
 	return int((key + uint64(size)) * prime1 >> w.shift)
 }
@@ -111,9 +112,9 @@ func (w *words) grow() {
 	}
 }
 
-// textKey maps texts of one size to keys. Texts of up to eight bytes have different keys. Longer
-// ones are hashed from all of their bytes, because names that differ only in the middle are what
-// people give their campaigns.
+// textKey returns the key of a text, to compare with those of other texts of the same size. Up to
+// eight bytes, different texts have different keys. The key of a longer one is a hash of all its
+// bytes, because people give campaigns names that differ only in the middle.
 func textKey(t []byte) uint64 {
 	word := binary.LittleEndian.Uint64
 	switch n := len(t); {
@@ -133,6 +134,7 @@ func textKey(t []byte) uint64 {
 	return xxhash.Sum64(t)
 }
 
+// fold multiplies two words and combines the halves of the product.
 func fold(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	return high ^ low
@@ -152,10 +154,10 @@ func sameText(a, b []byte) bool {
 	return diff == 0
 }
 
-// wordBytes is about the memory that a text takes beside its own bytes: two slots, and its end.
+// wordBytes estimates the memory that a text takes beside its own bytes: two slots, and its end.
 const wordBytes = 2*32 + 4
 
-// bytes is the memory in use.
+// bytes returns the memory in use.
 func (w *words) bytes() int64 {
 	return int64(32*cap(w.slots) + 4*cap(w.ends) + cap(w.data))
 }

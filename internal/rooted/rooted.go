@@ -1,8 +1,8 @@
-// Package rooted makes places absolute that are relative to a config's root. Without it a command
-// that is begun in another folder would look for the ledger there, find none, and begin a second
+// Package rooted makes paths absolute that are relative to a config's root. Without it a command
+// that is started in another folder would look for the ledger there, find none, and begin a second
 // one.
 //
-// A folder's URL keeps apart its root and what was written, by a dot as rsync's --relative has it:
+// In a folder's URL a dot separates the root from what was written, as in rsync's --relative:
 // file://./out below /etc/reportferry becomes file:///etc/reportferry/./out. So receipts go on
 // saying file://./out, and a folder may move together with its ledger.
 package rooted
@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// mark stands between the root and what was written.
+// mark stands between the root and what was written in a path that was relative.
 const mark = "/./"
 
 // files are parameters of URLs that name files, by scheme.
@@ -24,8 +24,8 @@ var files = map[string][]string{
 	"iceberg": {"gcs.keypath"},
 }
 
-// URL makes all places in a sink's or a bucket's URL absolute: a folder, and what parameters name.
-// One that has no relative place stays as it is.
+// URL makes all paths in a sink's or a bucket's URL absolute: that of a folder, and those that
+// parameters name. A URL without a relative path stays as it is.
 func URL(root, rawURL string) string {
 	scheme, rest, found := strings.Cut(rawURL, "://")
 	at, query, asked := strings.Cut(rest, "?")
@@ -49,7 +49,7 @@ func URL(root, rawURL string) string {
 	return scheme + "://" + at + "?" + strings.Join(list, "&")
 }
 
-// folder is what follows file:// in the URL of a folder.
+// folder returns what follows file:// in the URL of a folder, with the path made absolute.
 func folder(root, at string) string {
 	first, below, _ := strings.Cut(at, "/")
 	switch first {
@@ -62,7 +62,7 @@ func folder(root, at string) string {
 	return (&url.URL{Path: filepath.ToSlash(root)}).EscapedPath() + mark + at
 }
 
-// located is the value of a parameter.
+// located returns the value of a parameter, with the path in it made absolute if it has one.
 func located(root, scheme, name, value string) string {
 	switch {
 	case scheme == "iceberg" && name == "warehouse":
@@ -74,13 +74,13 @@ func located(root, scheme, name, value string) string {
 		if is && strings.HasPrefix(driver, "sqlite") && local != "" && !path.IsAbs(local) {
 			return driver + ":///" + filepath.ToSlash(root) + mark + local
 		}
-	case slices.Contains(files[scheme], name) && value != "" && value != "system": // the certificates of the system
+	case slices.Contains(files[scheme], name) && value != "" && value != "system": // the system's certificates
 		return File(root, value)
 	}
 	return value
 }
 
-// File is the path of a file or a folder; empty stays empty.
+// File returns the absolute path of a file or a folder; an empty name stays empty.
 func File(root, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name

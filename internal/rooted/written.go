@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Written is a URL as it was written.
+// Written returns a URL as it was written in the config, before function URL made it absolute.
 func Written(rawURL string) string {
 	at, query, asked := strings.Cut(rawURL, "?")
 	if at, is := Cut(at); is && strings.HasPrefix(rawURL, "file:///") {
@@ -20,14 +20,14 @@ func Written(rawURL string) string {
 	return rawURL
 }
 
-// Cut gives what was written in a place that was relative; false: it was absolute.
+// Cut returns what was written of a path that was relative; false: it was absolute.
 func Cut(place string) (string, bool) {
 	_, rel, is := strings.Cut(place, mark)
 	return rel, is
 }
 
-// Folder is the folder of a URL for people, without its parameters; empty: it isn't the URL of a
-// folder.
+// Folder returns the folder of a URL for people, without its parameters, or "" if the URL isn't
+// that of a folder.
 func Folder(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "file" {

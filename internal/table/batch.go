@@ -2,9 +2,9 @@ package table
 
 import "github.com/reportferry/reportferry/internal/parquet"
 
-// A source is a run of rows that a converter takes at once: a block of a CSV answer, or typed rows.
-// Its methods report false when a cell doesn't fit; the converter then asks locate, once, which
-// one, so that the loops over columns make no errors.
+// A source is a number of rows that a converter takes at once: a block of a CSV answer, or typed
+// rows. Its methods return false when a cell doesn't fit. The converter then calls locate once to
+// find that cell, so that the loops over columns needn't make errors.
 type source interface {
 	// periods sets, for each row, the first day of its partition, in days since 1970-01-01.
 	periods(days []int64) bool
@@ -14,22 +14,22 @@ type source interface {
 	locate() error
 }
 
-// longestBatch bounds the rows of a batch: a column of them stays in a core's first cache.
+// longestBatch is the most rows of a batch, so that a column of them fits a core's first cache.
 const longestBatch = 1024
 
-// A batch is rows of a source that are converted column by column, in the order in which they came.
-// They end at the latest with the row that fills a page of its partition.
+// A batch is consecutive rows of a source, which are converted column by column. It ends, at the
+// latest, with a row that fills a page of its partition.
 type batch struct {
-	from    int      // the first of them in the source
-	rows    int      // how many there are
+	from    int      // the index of the first row in the source
+	rows    int      // the number of rows
 	days    []int64  // by row: the first day of its partition; nil where a table has one partition
-	hashes  []uint64 // by row
+	hashes  []uint64 // by row: the hash of its cells so far
 	members []member // the partitions of the rows
 
 	order  []int32              // the rows, member by member
 	target []int32              // by row: the index of its member
-	place  []int32              // by row: its place among the rows of its member
-	values *[longestBatch]int64 // by row: of the column at work, when the rows have several members
+	place  []int32              // by row: its index among the rows of its member
+	values *[longestBatch]int64 // by row: its value in the current column, when there are several members
 }
 
 // A member is a partition that has rows in a batch.
@@ -40,7 +40,7 @@ type member struct {
 	tally     []tally // by column
 }
 
-// member gives the member that a row belongs to, and its place there.
+// member returns the member that a row belongs to, and the row's index there.
 func (b *batch) member(row int) (m *member, k int) {
 	if len(b.members) == 1 {
 		return &b.members[0], row
@@ -48,8 +48,8 @@ func (b *batch) member(row int) (m *member, k int) {
 	return &b.members[b.target[row]], int(b.place[row])
 }
 
-// numbers gives the place of the values of column i, by row. Once they are set, distribute moves
-// them to where they belong.
+// numbers returns the slice to put the values of column i into, by row. Once they are set,
+// distribute moves them to their partitions.
 func (b *batch) numbers(i int) []int64 {
 	if len(b.members) == 1 {
 		return b.members[0].group.Values(i)[:b.rows]
@@ -65,7 +65,7 @@ func (b *batch) distribute(i int) {
 	for _, m := range b.members {
 		values := m.group.Values(i)[:len(m.rows)]
 		for k, row := range m.rows {
-			values[k] = b.values[uint32(row)%longestBatch] // which needs no check that it is in bounds
+			values[k] = b.values[uint32(row)%longestBatch] // the modulo spares the bounds check
 		}
 	}
 }
@@ -79,8 +79,8 @@ func (b *batch) null(i, row int) {
 	m.tally[i].nulls++
 }
 
-// finest is how many decimals the cells of column i had so far in each partition, at least. Only
-// for more than that a cell needs a word to finer.
+// finest returns the most decimals that a cell of column i had so far, in the partition where that
+// is least. Only cells with more decimals than that must be passed to finer.
 func (b *batch) finest(i int) int {
 	least := b.members[0].tally[i].decimals
 	for _, m := range b.members[1:] {
@@ -89,12 +89,13 @@ func (b *batch) finest(i int) int {
 	return least
 }
 
+// finer notes the number of decimals of a cell in column i.
 func (b *batch) finer(i, row, decimals int) {
 	m, _ := b.member(row)
 	m.tally[i].decimals = max(m.tally[i].decimals, decimals)
 }
 
-// text sets a text; false when it isn't valid UTF-8.
+// text sets a text in column i of a row. It returns false when the text isn't valid UTF-8.
 func (b *batch) text(i, row int, text []byte) bool {
 	m, k := b.member(row)
 	texts, ids := m.group.Texts(i)

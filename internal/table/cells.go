@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// Cells reads one complete CSV answer with its header, and gives the cells of those rows to use
-// that belong to a partition of the options, as texts in the order of the columns. It cuts the
-// answer as a converter does, and reads no value but the date. A column that no answer has gives
-// blank cells. They are valid until the next call.
+// Cells reads one complete CSV answer with its header. It calls use with the cells of each row that
+// belongs to a partition of the options, as texts in the order of the columns. It cuts the answer
+// as a converter does, and parses no value but the date. A column without a source has blank cells.
+// The slice is used again for the next row.
 func Cells(ctx context.Context, r io.Reader, o Options, use func(cells []string) error) error {
 	c, err := New(o)
 	if err != nil {
@@ -22,7 +22,7 @@ func Cells(ctx context.Context, r io.Reader, o Options, use func(cells []string)
 	return err
 }
 
-// each gives the rows of the block at work to use.
+// each calls use with the rows of the current block.
 func (a *csvRows) each(cells []string, use func([]string) error) error {
 	days := make([]int64, a.block.rows)
 	if a.route != NoRoute && !a.periods(days) {

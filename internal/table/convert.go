@@ -16,6 +16,7 @@ type timeCache struct {
 	value int64
 }
 
+// parse returns the value of a cell, from the cache if it is the same as the last one.
 func (t *timeCache) parse(typ catalog.Type, text []byte) (int64, parseResult) {
 	if len(text) > 0 && bytes.Equal(text, t.text) {
 		return t.value, fits
@@ -27,10 +28,11 @@ func (t *timeCache) parse(typ catalog.Type, text []byte) (int64, parseResult) {
 	return v, verdict
 }
 
-// mostDecimals is the number of decimals, by type, up to which eightDigits may read a cell. Its up
-// to eight digits always fit the type.
+// mostDecimals is the most decimals, by type, of a cell that eightDigits may read. Up to eight
+// digits always fit the type.
 var mostDecimals = [...]int{catalog.Int64: 0, catalog.Decimal: decimalScale, catalog.Double: 8}
 
+// numberParser returns the function that parses the cells of a type of numbers.
 func numberParser(t catalog.Type) func([]byte) (v int64, decimals int, _ parseResult) {
 	switch t {
 	case catalog.Int64:
@@ -42,7 +44,7 @@ func numberParser(t catalog.Type) func([]byte) (v int64, decimals int, _ parseRe
 	}
 }
 
-// noNumber tells the words that programs write where there is no number.
+// noNumber reports whether a cell is a word that programs write where there is no number.
 func noNumber(text []byte) bool {
 	if len(text) == 0 || len(text) > 4 {
 		return false
@@ -52,6 +54,7 @@ func noNumber(text []byte) bool {
 		strings.EqualFold(word, "none") || strings.EqualFold(word, "n/a")
 }
 
+// texts converts the cells of the text column i, which are at index at of a row.
 func (a *csvRows) texts(b *batch, i, at int) bool {
 	for m := range b.members {
 		if !a.textsOf(b, &b.members[m], i, at) {
@@ -61,6 +64,7 @@ func (a *csvRows) texts(b *batch, i, at int) bool {
 	return true
 }
 
+// textsOf does what texts does for the rows of one partition.
 func (a *csvRows) textsOf(b *batch, m *member, i, at int) bool {
 	dimension := a.columns[i].Dimension
 	texts, ids := m.group.Texts(i)
@@ -95,10 +99,11 @@ func (a *csvRows) textsOf(b *batch, m *member, i, at int) bool {
 	return true
 }
 
+// timesOf converts the cells of the time column i, which are at index at of a row.
 func (a *csvRows) timesOf(b *batch, i, at int) bool {
 	t, cache, values := a.columns[i].Type, &a.times[i], b.numbers(i)
 	if i == a.route && t != catalog.Hour {
-		copy(values, b.days) // which have been read already
+		copy(values, b.days) // periods has parsed these cells already
 	} else {
 		for row := range values {
 			v, verdict := cache.parse(t, a.block.text(b.from+row, at))
@@ -115,6 +120,7 @@ func (a *csvRows) timesOf(b *batch, i, at int) bool {
 	return true
 }
 
+// numbers converts the cells of the number column i, which are at index at of a row.
 func (a *csvRows) numbers(b *batch, i, at int) bool {
 	t, nullable := a.columns[i].Type, !a.columns[i].Dimension
 	values := b.numbers(i)
@@ -174,8 +180,8 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 }
 
 // locate finds the first cell of the block, row by row, that doesn't fit. Columns are converted one
-// after the other, so the cell that stopped them need not be in the first wrong row, which is the
-// one that a reader of the answer looks for.
+// after the other, so the cell that ended the conversion needn't be in the first wrong row, which
+// is the one that a reader of the answer looks for.
 func (a *csvRows) locate() error {
 	b := a.block
 	for row := range b.rows {
@@ -197,7 +203,7 @@ func (a *csvRows) locate() error {
 	panic("table: a cell fits on its own that didn't fit in its column")
 }
 
-// check tells whether a cell fits column i.
+// check returns whether a cell fits column i, or why not.
 func (a *csvRows) check(i int, text []byte) parseResult {
 	column := a.columns[i]
 	switch t := column.Type; {

@@ -25,36 +25,36 @@ type Converter struct {
 	heads   []Column // the columns, and one for each source that is ignored
 	route   int
 	seed    uint64       // the hash of a row before its first cell
-	seen    keys.Scratch // of the keys of a partition that ends
-	key     int          // the column behind which it is the hash of the key; -1: none
+	seen    keys.Scratch // memory for finding repeated keys at the end of a partition
+	key     int          // the last dimension: behind it, the row's hash is that of its key; -1 without dimensions
 	budget  *Budget
 	dir     string
 	hold    int
 	notes   map[string]string // metadata of every file
-	run     string            // for stamps, as loaded is
+	run     string            // for stamped columns, like loaded
 	loaded  time.Time
 	writer  *parquet.Writer
 
 	partitions []*partition  // in the order of Options.Partitions
 	byDay      map[int64]int // the index of each partition, by its first day in days since 1970-01-01
-	pool       *parquet.Pool // memory for rows, with a seat of the budget; nil without
+	pool       *parquet.Pool // memory for rows; nil while the converter has no seat of the budget
 	failed     error         // the error that ended the attempt; nil before, and after Abort
 	finished   bool
 
-	csv     csvRows // the CSV answer at work
+	csv     csvRows // the CSV answer that is being read
 	mending Mending
 	extra   []string // columns of an answer that weren't asked for
-	strict  bool     // these are an error
+	strict  bool     // whether extra columns are an error
 
-	blocks  int     // taken so far
+	blocks  int     // the number of blocks taken so far
 	days    []int64 // by row of a block: the first day of its partition
 	targets []int32 // by row of a block: its partition
-	batch   batch   // of the block, at work
-	counts  []int32 // by partition: rows of the batch
+	batch   batch   // the current batch of the block
+	counts  []int32 // by partition: its rows in the batch
 	room    []int32 // by partition: rows until its page is full
 }
 
-// New checks the options and makes a converter, which takes no memory before its first row.
+// New checks the options and returns a converter, which takes no memory before its first row.
 func New(o Options) (*Converter, error) {
 	c, err := newConverter(o)
 	if err != nil {
@@ -104,6 +104,7 @@ func newConverter(o Options) (*Converter, error) {
 	return c, nil
 }
 
+// checkColumns returns an error if the columns or the index route don't fit together.
 func checkColumns(columns []Column, route int) error {
 	names := map[string]bool{}
 	for _, c := range columns {
@@ -128,9 +129,9 @@ func checkColumns(columns []Column, route int) error {
 	return nil
 }
 
-// attempt calls use, which converts rows, and gives it memory of the budget. While as many
-// converters as may hold rows, it waits for one of them to end, or for the context. After an error
-// the files are removed, and the memory is given back.
+// attempt calls use, which converts rows, after it has taken memory of the budget. While as many
+// other converters hold rows as may do so at once, it waits for one of them to end, or for the end
+// of the context. After an error it removes the files and gives the memory back.
 func (c *Converter) attempt(ctx context.Context, what string, use func() error) error {
 	if err := c.usable(); err != nil {
 		return err
@@ -150,6 +151,7 @@ func (c *Converter) attempt(ctx context.Context, what string, use func() error) 
 	return nil
 }
 
+// usable returns an error if the converter has failed or is finished.
 func (c *Converter) usable() error {
 	switch {
 	case c.failed != nil:
@@ -175,7 +177,7 @@ func (c *Converter) sit(ctx context.Context) error {
 	return nil
 }
 
-// Finish ends the files and gives one part for each expected partition, in the order of
+// Finish completes the files and returns one part for each expected partition, in the order of
 // Options.Partitions. A partition without rows has a part without rows. The files then belong to
 // the caller. After an error they are removed.
 func (c *Converter) Finish() ([]Part, error) {
@@ -197,6 +199,7 @@ func (c *Converter) Finish() ([]Part, error) {
 	return parts, nil
 }
 
+// finish completes the file of a partition and returns its part.
 func (c *Converter) finish(p *partition) (Part, error) {
 	if err := c.flush(p); err != nil {
 		return Part{}, err
@@ -225,6 +228,7 @@ func (c *Converter) Abort() {
 	c.failed = nil
 }
 
+// drop removes all rows and their files, and gives the memory back.
 func (c *Converter) drop() {
 	for i, p := range c.partitions {
 		p.discard()

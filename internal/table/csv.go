@@ -17,12 +17,12 @@ type csvRows struct {
 	columns []Column
 	route   int
 	byDay   map[int64]int
-	places  []int       // by column: the index of its cell in a row; -1 for one that no answer has
+	places  []int       // by column: the index of its cell in a row; -1 for a column without a source
 	times   []timeCache // by column
-	routing timeCache
-	block   *block // at work
+	routing timeCache   // of the column that names a row's partition
+	block   *block      // the one whose rows are being converted
 	mending Mending
-	nuls    bool // the block has a character that is left out
+	nuls    bool // the block has NUL characters, which are to be left out
 }
 
 // Read takes one complete CSV answer with its header. It may be called again for an answer with
@@ -54,8 +54,8 @@ func (c *Converter) read(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// eachBlock reads an answer, gives its rows to use block by block, and gives the columns that it
-// has beside heads.
+// eachBlock reads an answer and calls use with each block of its rows. It returns the names of the
+// columns that the answer has besides heads.
 func (a *csvRows) eachBlock(ctx context.Context, r io.Reader, heads []Column, use func(*block) error) (extra []string,
 	err error) {
 	a.scanner = scanner{ctx: ctx, r: r, buffer: a.scanner.buffer, block: a.scanner.block}
@@ -116,8 +116,8 @@ func (a *csvRows) column(b *batch, i int) bool {
 	}
 }
 
-// asAsked gives names that differ from a column's source in case alone as that source is written,
-// because slugs are told apart without case.
+// asAsked returns the header. A name in it that differs from a column's source in case alone is
+// written like that source, because slugs don't depend on case.
 func asAsked(header []string, columns []Column) []string {
 	exact := map[string]bool{}
 	for _, name := range header {

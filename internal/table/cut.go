@@ -9,7 +9,7 @@ type cell struct{ start, end uint32 }
 // make single.
 const doubled = 1 << 31
 
-// cutting tells how the cutting of a row ended.
+// cutting says how the cutting of a row into cells ended.
 type cutting uint8
 
 const (
@@ -20,6 +20,7 @@ const (
 	openQuote          // the answer ends inside a quoted cell
 )
 
+// reason returns the rest of a sentence about a row that was cut like this.
 func (c cutting) reason() string {
 	switch c {
 	case strayQuote:
@@ -32,7 +33,7 @@ func (c cutting) reason() string {
 	return "is broken"
 }
 
-// plainByte tells which bytes have no meaning to the cutting of an unquoted cell.
+// plainByte has the bytes that can't end an unquoted cell and aren't quotes.
 var plainByte = func() (t [256]bool) {
 	for i := range t {
 		t[i] = i != ',' && i != '\n' && i != '"'
@@ -40,10 +41,10 @@ var plainByte = func() (t [256]bool) {
 	return t
 }()
 
-// cutRow cuts the row that begins at p into cells, which it appends, and gives the place where the
-// next row begins. Final says that the answer ends with the data. Rows follow RFC 4180, or end with
-// a bare LF. Cells keep their bytes, including line breaks between quotes. A lone CR is content;
-// one that ends the answer is taken for a line end cut in half.
+// cutRow cuts the row that begins at p into cells, which it appends, and returns the index at which
+// the next row begins. final says that the answer ends with the data. Rows follow RFC 4180, or end
+// with a bare LF. Cells keep their bytes, including line breaks between quotes. A lone CR is
+// content, but one that ends the answer is taken for a line end cut in half.
 func cutRow(data []byte, p int, final bool, cells []cell) (_ []cell, next int, end cutting) {
 	for {
 		start := p
@@ -94,6 +95,8 @@ func cutRow(data []byte, p int, final bool, cells []cell) (_ []cell, next int, e
 	}
 }
 
+// unfinished returns how the cutting of a row ended at the end of the data: as end says if the
+// answer ends there, too.
 func unfinished(final bool, end cutting) cutting {
 	if final {
 		return end

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrEmpty says that an answer has no bytes: a table without rows still has a header.
+// ErrEmpty says that an answer has no bytes. Even an answer without rows has a header.
 var ErrEmpty = errors.New("the answer is empty: it has no header")
 
 // A HeaderError says how the header of an answer differs from the columns that were asked for.

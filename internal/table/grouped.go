@@ -15,9 +15,9 @@ import (
 // GroupSeparator stands between the values that name a group of rows.
 const GroupSeparator = "\x1f"
 
-// Grouped reads a part back and sums its additive columns by the values of some columns of texts.
-// Each group is a Part without a file and without a hash, under its values joined by
-// GroupSeparator. The columns are to be those that the part was written with.
+// Grouped reads a part back and sums its additive columns by the values of the text columns by. It
+// returns each group as a Part without a file and without a hash; its key is the group's values
+// joined by GroupSeparator. columns must be those that the part was written with.
 func (p Part) Grouped(ctx context.Context, columns []Column, by []string) (groups map[string]Part, err error) {
 	disk, err := p.open()
 	if err != nil {
@@ -46,11 +46,13 @@ type grouping struct {
 	groups  map[string]*group
 }
 
+// A group is the number of rows and the sums of one group.
 type group struct {
 	rows  int64
 	tally []tally // by column
 }
 
+// add adds the rows of a row group to their groups.
 func (g *grouping) add(ctx context.Context, rows parquet.RowGroup) error {
 	n, chunks := int(rows.NumRows()), rows.ColumnChunks()
 	names := make([][]string, n) // by row: the values that name its group
@@ -98,7 +100,7 @@ func (g *grouping) add(ctx context.Context, rows parquet.RowGroup) error {
 	return nil
 }
 
-// stored is a number as a converter holds it.
+// stored returns a number as a converter holds it.
 func stored(v parquet.Value, t catalog.Type) int64 {
 	if t == catalog.Double {
 		return int64(math.Float64bits(v.Double()))
@@ -106,7 +108,7 @@ func stored(v parquet.Value, t catalog.Type) int64 {
 	return v.Int64()
 }
 
-// parts gives the groups of a part.
+// parts returns the groups of the part of.
 func (g *grouping) parts(of Part) map[string]Part {
 	parts := map[string]Part{}
 	for name, group := range g.groups {

@@ -30,7 +30,7 @@ func hashNull(h uint64) uint64 { return bits.RotateLeft64(h^prime5, 29)*prime2 +
 
 func hashText(text []byte) uint64 { return xxhash.Sum64(text) }
 
-// seed is the hash of a row before its first cell. It is made of the names and types of the
+// seed returns the hash of a row before its first cell. It is made from the names and types of the
 // columns, so that the same values in other columns are another content. Stamps aren't content.
 func seed(columns []Column) uint64 {
 	d := xxhash.New()
@@ -40,9 +40,9 @@ func seed(columns []Column) uint64 {
 	return d.Sum64()
 }
 
-// digest is the content hash of rows: their number, and two sums of their hashes. Sums are the same
-// in any order, and, unlike an exclusive or, differ when a row is repeated. Each sum mixes the
-// hashes in its own way, so that changes that cancel out in one of them don't in the other.
+// digest is the content hash of rows: their number, and two sums of their hashes. A sum is the same
+// in any order of the rows, and, unlike an exclusive or, another one when a row is repeated. Each
+// sum mixes the hashes in its own way, so that changes that cancel out in one don't in the other.
 type digest struct {
 	first, second uint64
 	rows          int64

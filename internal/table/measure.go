@@ -14,8 +14,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// Measure reads a part's file and gives its number of rows and its content hash, as Part has them.
-// The columns are to have the names, types, stamps and order with which the part was written. It
+// Measure reads a part's file and returns its number of rows and its content hash, as in Part. The
+// columns must have the names, types, stamps and order with which the part was written. Measure
 // takes eight bytes of memory for each row of the largest row group.
 func Measure(ctx context.Context, r io.ReaderAt, size int64, columns []Column) (rows int64, hash string, err error) {
 	file, err := openColumns(r, size, columns)
@@ -33,16 +33,17 @@ func Measure(ctx context.Context, r io.ReaderAt, size int64, columns []Column) (
 	return d.rows, d.String(), nil
 }
 
-// Content is what the end of a part's file says of it.
+// Content is what the footer of a part's file says about the file.
 type Content struct {
 	Columns []string
 	Notes   map[string]string // Options.Metadata, and more that the converter noted
 }
 
-// notePrefix begins the keys of a file's metadata, which other programs add to.
+// notePrefix begins the keys of the converter's metadata in a file, because other programs may add
+// keys, too.
 const notePrefix = "reportferry."
 
-// Contents reads the end of a part's file, and no rows.
+// Contents reads the footer of a part's file, and no rows.
 func Contents(r io.ReaderAt, size int64) (c Content, err error) {
 	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
@@ -58,8 +59,8 @@ func Contents(r io.ReaderAt, size int64) (c Content, err error) {
 	return c, nil
 }
 
-// ReadRows reads a part's file and gives its rows in chunks, with cells as Converter.Rows takes
-// them; use may keep them. The columns are as Measure has them.
+// ReadRows reads a part's file and calls use with its rows in chunks, with cells as Converter.Rows
+// takes them; use may keep them. The columns must be as in Measure.
 func ReadRows(ctx context.Context, r io.ReaderAt, size int64, columns []Column,
 	use func(rows [][]any) error) (err error) {
 	defer func() {
@@ -98,7 +99,7 @@ func ReadRows(ctx context.Context, r io.ReaderAt, size int64, columns []Column,
 	}
 }
 
-// cellOf is a stored value as Converter.Rows takes it.
+// cellOf returns a stored value as Converter.Rows takes it.
 func cellOf(v parquet.Value, t catalog.Type) any {
 	switch {
 	case v.IsNull():
@@ -132,6 +133,7 @@ func openColumns(r io.ReaderAt, size int64, columns []Column) (*parquet.File, er
 	return file, nil
 }
 
+// measureGroup adds the rows of a row group to the digest.
 func measureGroup(ctx context.Context, d *digest, group parquet.RowGroup, columns []Column) error {
 	hashes := make([]uint64, group.NumRows())
 	start := seed(columns)
@@ -157,8 +159,8 @@ func measureGroup(ctx context.Context, d *digest, group parquet.RowGroup, column
 	return nil
 }
 
-// eachValue gives the values of a column of a row group that has so many rows. A value is good
-// until use returns.
+// eachValue calls use with each value of a column chunk, which must have so many rows. A value is
+// valid until use returns.
 func eachValue(chunk parquet.ColumnChunk, rows int, use func(row int, v parquet.Value)) (err error) {
 	pages := chunk.Pages()
 	defer func() { err = errors.Join(err, pages.Close()) }()
@@ -183,6 +185,8 @@ func eachValue(chunk parquet.ColumnChunk, rows int, use func(row int, v parquet.
 	return nil
 }
 
+// eachOfPage calls use with each value of a page whose first row is row, and returns the row after
+// the page.
 func eachOfPage(page parquet.Page, row, rows int, use func(row int, v parquet.Value)) (int, error) {
 	values := make([]parquet.Value, 512)
 	reader := page.Values()
@@ -220,8 +224,8 @@ func hashParquet(h uint64, v parquet.Value, t catalog.Type) uint64 {
 	return hashValue(h, uint64(unscaled(v)))
 }
 
-// unscaled is an integer, or a decimal in units of its last place. Who rewrites a part, as jobs do
-// that compact files, may store a decimal as bytes
+// unscaled returns an integer, or a decimal in units of its last place. Programs that rewrite
+// parts, such as jobs that compact files, may store a decimal as bytes
 // (https://parquet.apache.org/docs/file-format/types/logicaltypes/#decimal).
 func unscaled(v parquet.Value) (n int64) {
 	if k := v.Kind(); k != parquet.FixedLenByteArray && k != parquet.ByteArray {

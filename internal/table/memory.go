@@ -1,17 +1,18 @@
 package table
 
 // idleBlocks is the number of blocks after which a partition that got no more rows is taken for
-// complete: four megabytes of CSV, so that of mixed days none is, unless it has few rows.
+// complete. They are four megabytes of CSV: where the rows of several days are mixed, no day is
+// without rows for that long, unless it has few.
 const idleBlocks = 16
 
-// makeRoom writes row groups until those that wait weigh no more than a converter's may, and then
-// makes do with the converter's share of the memory. What is written is a function of the rows so
-// far; the share changes only where pages wait.
+// makeRoom writes row groups until the rows that wait weigh no more than budget.weight, and then
+// moves pages to the disk until the rest fits the converter's share of the memory. Which row groups
+// are written depends only on the rows so far: the share decides only where pages wait.
 //
-// Where days come one after the other, which is how the service is asked for them, a day's row
-// groups don't depend on the other days either: those that got their last row are written first,
-// and a single group ends at a page (see grown), unless one page of texts is larger than all that
-// may wait.
+// Where days come one after the other, which is the order that the service is asked for, a day's
+// row groups don't depend on the other days either: days that got their last row are written first,
+// and a group that waits alone ends at a page (see grown), unless one page of texts is larger than
+// all that may wait.
 func (c *Converter) makeRoom() error {
 	c.blocks++
 	for {
@@ -37,8 +38,8 @@ func (c *Converter) makeRoom() error {
 	}
 }
 
-// before tells which of two partitions is written first: one that is complete before others, and
-// the heavier one of two alike.
+// before reports whether p is to be written before q: complete partitions come first, and otherwise
+// the heavier one.
 func (c *Converter) before(p, q *partition) bool {
 	if idle := c.blocks-p.block > idleBlocks; idle != (c.blocks-q.block > idleBlocks) {
 		return idle
@@ -46,7 +47,8 @@ func (c *Converter) before(p, q *partition) bool {
 	return p.group.Weight() > q.group.Weight()
 }
 
-// grown writes a group that has become as large as one may be, alone, at the end of a page.
+// grown writes a partition's group if it is at the end of a page and has become as large as a
+// single group may be.
 func (c *Converter) grown(p *partition) error {
 	if p.group.Paged() && (p.group.Full() || p.group.Weight() > c.budget.weight()) {
 		return c.flush(p)

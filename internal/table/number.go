@@ -13,6 +13,7 @@ const (
 	decimalBound = 1_000_000_000_000_000_000
 )
 
+// The powers of ten, by exponent. Doubles hold all of these exactly.
 var (
 	exactDoubles = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 		1e16, 1e17, 1e18, 1e19}
@@ -24,6 +25,7 @@ var (
 	}()
 )
 
+// signed returns the number with this magnitude and sign.
 func signed(magnitude uint64, negative bool) int64 {
 	if negative {
 		return -int64(magnitude)
@@ -55,8 +57,8 @@ func parseInt64(text []byte) (v int64, decimals int, _ parseResult) {
 	return 0, 0, notInt64
 }
 
-// parseRounded reads a count that may have a fraction, which is rounded half to even, with the
-// result rounded.
+// parseRounded reads a count that may have a fraction. It rounds half to even, and its parseResult
+// is rounded.
 func parseRounded(text []byte) (v int64, decimals int, _ parseResult) {
 	n, ok := cutNumber(text)
 	if !ok {
@@ -72,12 +74,12 @@ func parseRounded(text []byte) (v int64, decimals int, _ parseResult) {
 	return signed(magnitude, n.negative), n.decimals(), rounded
 }
 
-// parseDecimal reads a decimal as millionths, and says how many decimals it was written with.
-// Further decimals than six are rounded half to even, with the result rounded.
+// parseDecimal reads a decimal as millionths, and returns how many decimals it was written with.
+// More than six decimals are rounded half to even, and the parseResult is then rounded.
 func parseDecimal(text []byte) (v int64, decimals int, _ parseResult) {
 	if digits, decimals, negative, ok := plain(text, 15); ok && decimals <= decimalScale {
-		// At most twelve digits stand before the point of up to fifteen digits with three decimals,
-		// or of up to twelve digits.
+		// A cell has at most twelve digits before the point, and so fits, if it has at most twelve
+		// digits in all, or at most fifteen with at least three decimals.
 		if digits < decimalBound/1_000_000 || decimals >= 3 {
 			return signed(digits*powersOfTen[decimalScale-decimals], negative), decimals, fits
 		}
@@ -170,7 +172,7 @@ func cutNumber(text []byte) (n number, ok bool) {
 		return number{}, false
 	}
 	for _, d := range digits {
-		// Far beyond the longest cell, so that a larger exponent changes nothing.
+		// The limit is far beyond the longest cell, so that a larger exponent changes nothing.
 		n.exponent = min(n.exponent*10+int(d-'0'), 1<<40)
 	}
 	n.exponent *= sign
@@ -185,7 +187,7 @@ func cutDigits(text []byte) (digits, tail []byte) {
 	return text[:i], text[i:]
 }
 
-// remainder tells how the digits that were cut off compare to half a unit of the last digit kept.
+// remainder says how the digits that were cut off compare with half a unit of the last digit kept.
 type remainder uint8
 
 const (
@@ -195,8 +197,8 @@ const (
 	aboveHalf
 )
 
-// scaled gives the whole part of the magnitude times 10^scale, exactly, and how its fraction
-// compares to one half. It is not ok when the whole part is beyond 64 bits.
+// scaled returns the whole part of the number's magnitude times 10^scale, exactly, and how its
+// fraction compares with one half. ok is false when the whole part is beyond 64 bits.
 func (n number) scaled(scale int) (magnitude uint64, rest remainder, ok bool) {
 	total := len(n.whole) + len(n.fraction)
 	point := len(n.whole) + n.exponent + scale // the number of digits before the scaled point, which may be negative
@@ -210,7 +212,7 @@ func (n number) scaled(scale int) (magnitude uint64, rest remainder, ok bool) {
 			magnitude = magnitude*10 + d
 		case d == 0:
 		case i > point:
-			rest |= belowHalf // half, and a digit that isn't 0 behind it, is aboveHalf
+			rest |= belowHalf // turns exact into belowHalf, and half into aboveHalf
 		case d > 5:
 			rest = aboveHalf
 		case d == 5:
@@ -228,9 +230,10 @@ func (n number) scaled(scale int) (magnitude uint64, rest remainder, ok bool) {
 	return magnitude, rest, true
 }
 
-// decimals is how many decimals the number is written with, its exponent taken into account.
+// decimals returns how many decimals the number is written with, its exponent taken into account.
 func (n number) decimals() int { return max(0, len(n.fraction)-n.exponent) }
 
+// digit returns the digit at index i of whole and fraction together.
 func (n number) digit(i int) byte {
 	if i < len(n.whole) {
 		return n.whole[i] - '0'

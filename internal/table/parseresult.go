@@ -9,7 +9,7 @@ type parseResult uint8
 const (
 	fits    parseResult = iota
 	rounded             // it fits once it is rounded to fewer decimals
-	blank
+	blank               // it has no value, and needs one
 	notNumber
 	notWhole
 	notInt64
@@ -17,11 +17,11 @@ const (
 	notDouble
 	notTime
 	notUTF8
-	outside
-	mistyped
+	outside  // a time that belongs to no expected partition
+	mistyped // a typed cell of another type than its column
 )
 
-// reason is the rest of a sentence that begins with the cell's value.
+// reason returns the rest of a sentence that begins with the cell's value.
 func (v parseResult) reason(t catalog.Type) string {
 	switch v {
 	case blank:

@@ -16,10 +16,10 @@ import (
 type partition struct {
 	date   civil.Date
 	group  *parquet.Group // the rows that aren't written yet; nil when there are none
-	block  int            // the last one that had rows of it
+	block  int            // the number of the last block that had rows of the partition
 	raw    []int          // see parquet.Pool.Group
 	file   *parquet.File  // nil until the first row group is written
-	spool  *spool         // where it grows
+	spool  *spool         // what the file is written to
 	digest digest
 	keys   keys.Keys
 	tally  []tally // by column
@@ -88,7 +88,7 @@ func (p *partition) part(columns []Column, room *keys.Scratch) (Part, error) {
 	return part, nil
 }
 
-// summed tells whether a part has a sum of the column.
+// summed reports whether a part has a sum of the column.
 func (c Column) summed() bool {
 	return c.Additive && c.Source != "" && (c.Type == catalog.Int64 || c.Type == catalog.Decimal ||
 		c.Type == catalog.Double)

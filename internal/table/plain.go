@@ -38,8 +38,9 @@ func plain(text []byte, most int) (digits uint64, decimals int, negative, ok boo
 	return digits, decimals, negative, true
 }
 
-// quotient is the double nearest to digits/10^decimals, for at most 19 of either: a ratio is
-// written with all digits of its double, and strconv takes three times as long to read them.
+// quotient returns the double nearest to digits/10^decimals, for at most 19 digits and 19 decimals.
+// It is used because ratios are written with all digits of their doubles, and strconv takes three
+// times as long to read them.
 func quotient(digits uint64, decimals int) float64 {
 	if digits < 1<<53 {
 		return float64(digits) / exactDoubles[decimals] // both are exact, so their quotient is the nearest double
@@ -49,14 +50,14 @@ func quotient(digits uint64, decimals int) float64 {
 	digits, power = digits<<up, power<<down
 	q, rest := bits.Div64(digits>>1, digits<<63, power) // 63 or 64 bits; a double keeps 53
 	if rest > 0 {
-		q |= 1 // so that what looks like half of the last place isn't
+		q |= 1 // so that the quotient doesn't look like exactly half of the last place of the double
 	}
 	return float64(q) * math.Float64frombits(uint64(1023+down-up-63)<<52) // times a power of two, which is exact
 }
 
 // eightDigits reads a cell of up to eight bytes, all digits except for at most one point, with a
-// dozen operations on one word, whose lowest bytes the cell is. The value is digits/10^decimals. It
-// is not ok for any other cell.
+// dozen operations on one word; the cell is in the lowest bytes of the word. The cell's value is
+// digits/10^decimals. ok is false for any other cell.
 func eightDigits(word uint64, size int) (digits uint64, decimals int, ok bool) {
 	const zeros = '0' * ones
 	word &= 1<<(8*size) - 1 // for eight bytes, the shift gives 0, and the mask all bits
@@ -82,7 +83,7 @@ func eightDigits(word uint64, size int) (digits uint64, decimals int, ok bool) {
 	return word, decimals, true
 }
 
-// short loads a cell of one to eight bytes into a word; not ok for any other size.
+// short loads a cell of one to eight bytes into a word. ok is false for any other size.
 func short(data []byte, c cell) (word uint64, size int, ok bool) {
 	size = int(c.end - c.start)
 	if uint(size-1) > 7 {

@@ -12,15 +12,16 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// Rows takes rows that are typed already, each with one cell a column in the order of
+// Rows takes rows that are typed already, each with one cell per column in the order of
 // Options.Columns. A cell is nil for NULL, or
 //
 //	string      of a String column
 //	civil.Date  of a date: the first day of its period
 //	float64     of a Double column
-//	int64       of any other: a count, microseconds since 1970-01-01 of an hour, millionths of a decimal
+//	int64       of any other: a count, an hour in microseconds since 1970-01-01, a decimal in
+//	            millionths
 //
-// It may be called again, and beside Read. What Read says of errors holds here, too.
+// It may be called several times, and Read as well. Its errors are like those of Read.
 func (c *Converter) Rows(ctx context.Context, rows [][]any) error {
 	return c.attempt(ctx, "take typed rows", func() error {
 		t := typedRows{Converter: c}
@@ -42,7 +43,7 @@ func (c *Converter) Rows(ctx context.Context, rows [][]any) error {
 type typedRows struct {
 	*Converter
 	rows  [][]any
-	first int // so many rows came before these
+	first int // the number of rows that came before these
 }
 
 // periods is part of source.
@@ -89,7 +90,7 @@ func (t *typedRows) column(b *batch, i int) bool {
 	return true
 }
 
-// stored gives a cell of column i as the file stores it: a text, or else a number.
+// stored returns a cell of column i as the file stores it: a text, or else a number.
 func (t *typedRows) stored(i int, cell any) (v int64, text string, _ parseResult) {
 	typ := t.columns[i].Type
 	switch cell := cell.(type) {

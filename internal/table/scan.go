@@ -9,7 +9,7 @@ import (
 
 const (
 	blockSize  = 256 << 10 // large enough to work column by column, small enough to stay in a core's cache
-	longestRow = 16 << 20
+	longestRow = 16 << 20  // in bytes; a longer row is an error
 )
 
 var byteOrderMark = []byte("\ufeff")
@@ -30,27 +30,28 @@ type scanner struct {
 	specials specials
 }
 
-// block is a run of whole rows, all of the same width.
+// block is a number of consecutive whole rows, all of the same width.
 type block struct {
 	data  []byte
 	cells []cell // row by row
-	width int
+	width int    // cells in a row
 	rows  int
 	first int64 // number of the first row, from 1
-	line  int64 // line of data[0]
+	line  int64 // line of data[0], from 1
 }
 
+// text returns the cell at index at of a row.
 func (b *block) text(row, at int) []byte {
 	c := b.cells[row*b.width+at]
 	return b.data[c.start:c.end]
 }
 
-// lineOf is the line on which a row of the block begins.
+// lineOf returns the line on which a row of the block begins.
 func (b *block) lineOf(row int) int64 {
 	return b.line + int64(bytes.Count(b.data[:b.cells[row*b.width].start], []byte{'\n'}))
 }
 
-// header cuts the first row of the answer.
+// header cuts the first row of the answer, and returns its cells.
 func (s *scanner) header() ([]string, error) {
 	s.line = 1
 	if err := s.fill(); err != nil {
@@ -87,8 +88,8 @@ func (s *scanner) header() ([]string, error) {
 }
 
 // next cuts the next block of rows, each of width cells. The block is valid until the next call. A
-// block that comes with an error holds the rows before the broken one. After the last block comes
-// io.EOF.
+// block that is returned with an error holds the rows before the broken one. After the last block,
+// next returns io.EOF.
 func (s *scanner) next(width int) (*block, error) {
 	b := &s.block
 	for {
@@ -133,8 +134,8 @@ func (s *scanner) next(width int) (*block, error) {
 	}
 }
 
-// onlyLineEnds takes CR LF, LF, and a CR that ends the data: it may be a line end cut in half. Any
-// other CR is content.
+// onlyLineEnds reports whether data has nothing but line ends: CR LF, LF, and a CR at the end of
+// the data, which may be a line end cut in half. Any other CR is content.
 func onlyLineEnds(data []byte) bool {
 	for i, c := range data {
 		if c != '\n' && (c != '\r' || i+1 < len(data) && data[i+1] != '\n') {
@@ -144,7 +145,7 @@ func onlyLineEnds(data []byte) bool {
 	return true
 }
 
-// cut cuts the rows of a block by cutRows, and gives the place where that stopped.
+// cut cuts the rows of a block by cutRows, and returns the index at which that stopped.
 func (s *scanner) cut(b *block) (at int) {
 	s.specials = specials{data: b.data, base: -64}
 	b.cells, b.rows, at = cutRows(&s.specials, 0, b.width, b.cells)
@@ -152,8 +153,8 @@ func (s *scanner) cut(b *block) (at int) {
 	return at
 }
 
-// broken describes the row at a place of the block, which isn't whole or has another number of
-// cells than the header.
+// broken returns the error of the row that begins at index at of the block, which isn't whole or
+// has another number of cells than the header.
 func (b *block) broken(at int, end cutting, cells int) error {
 	e := &CellError{
 		Row:   b.first + int64(b.rows),
@@ -171,13 +172,14 @@ func (b *block) broken(at int, end cutting, cells int) error {
 	return e
 }
 
+// firstLine returns the first line of data, shortened for a message.
 func firstLine(data []byte) string {
 	line, _, _ := bytes.Cut(data, []byte{'\n'})
 	return shorten(bytes.TrimSuffix(line, []byte{'\r'}))
 }
 
 // fill moves what isn't cut yet to the front of the buffer, and reads until the buffer is full or
-// the answer ends. A buffer that one row fills grows.
+// the answer ends. If what isn't cut yet fills the buffer, the buffer grows.
 func (s *scanner) fill() error {
 	s.to = copy(s.buffer, s.buffer[s.from:s.to])
 	s.from = 0

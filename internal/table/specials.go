@@ -14,14 +14,15 @@ type specials struct {
 	mask uint64 // a bit for every special byte of data[base:base+64]
 }
 
+// Words that have the same bits in each of their eight bytes.
 const (
 	ones  = 0x0101010101010101
 	lows  = 0x7f7f7f7f7f7f7f7f
 	highs = 0x8080808080808080
 )
 
-// next gives the place of the first special byte at p or behind it, or len(data) when there is
-// none. Each p is to be at least the one before it.
+// next returns the index of the first special byte at or after p, or len(data) when there is none.
+// p must be at least that of the last call.
 func (s *specials) next(p int) int {
 	m := s.mask >> uint(p-s.base)
 	if m == 0 {
@@ -30,7 +31,7 @@ func (s *specials) next(p int) int {
 	return p + bits.TrailingZeros64(m)
 }
 
-// seek is next where the mask has no special byte at p or behind it.
+// seek does what next does when the mask has no special byte at or after p.
 func (s *specials) seek(p int) int {
 	if uint(p-s.base) < 64 {
 		p = s.base + 64
@@ -67,9 +68,9 @@ func (s *specials) scan(p int) {
 	}
 }
 
-// cutRows cuts rows of width cells, from p on, like cutRow but faster, and gives the number of rows
-// and the place where it stopped: before a row that isn't whole, is broken, or has another width.
-// cutRow then reads that row.
+// cutRows cuts rows of width cells, from p on, like cutRow but faster. It returns the number of
+// rows and the index at which it stopped: before a row that isn't whole, is broken, or has another
+// width. The caller cuts that row by cutRow.
 func cutRows(s *specials, p, width int, cells []cell) (_ []cell, rows, next int) {
 	for {
 		begin := len(cells)
@@ -83,8 +84,8 @@ func cutRows(s *specials, p, width int, cells []cell) (_ []cell, rows, next int)
 	}
 }
 
-// cutPlainRow cuts a row and gives the place where the next one begins, or -1 for a row that it
-// leaves to cutRow.
+// cutPlainRow cuts a row and returns the index at which the next one begins, or -1 for a row that
+// it leaves to cutRow.
 func cutPlainRow(s *specials, p int, cells []cell) (next int) {
 	data := s.data
 	for i := range cells {
@@ -125,8 +126,8 @@ func cutPlainRow(s *specials, p int, cells []cell) (next int) {
 	return p
 }
 
-// closingQuote gives the place of the quote that ends a cell whose content begins at p, or
-// len(data) when there is none. Its mark is doubled when there are doubled quotes before it.
+// closingQuote returns the index of the quote that ends a cell whose content begins at p, or
+// len(data) when there is none. mark is doubled when there are doubled quotes before it.
 func closingQuote(s *specials, p int) (end int, mark uint32) {
 	data := s.data
 	for {

@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// HoldSmall is a Hold for which a day of a usual account makes no file: to make, read and remove
-// one takes longer than to encode what is in it.
+// HoldSmall is a value of Options.Hold that keeps a day of a usual account in memory. To create,
+// read and remove a file for it would take longer than to encode the content.
 const HoldSmall = 64 << 10
 
 // A spool is where a partition's file grows: in memory while it is small, and then on disk.
 type spool struct {
 	dir, pattern string
-	hold         int // bytes
-	held         []byte
-	disk         *os.File // nil while it is held
+	hold         int      // the most bytes that are kept in memory
+	held         []byte   // what is in memory
+	disk         *os.File // nil while the file is in memory
 }
 
 // Write implements io.Writer.
@@ -44,7 +44,7 @@ func (s *spool) move() (err error) {
 	return err
 }
 
-// end closes the file, and gives its path, or what is held.
+// end closes the file. It returns the file's path, or its content if it is in memory.
 func (s *spool) end() (path string, held []byte, err error) {
 	if s.disk == nil {
 		return "", slices.Clip(s.held), nil
@@ -60,13 +60,13 @@ func (s *spool) discard() {
 	}
 }
 
-// Open opens the part's file.
+// Open opens the part's file, on disk or in memory.
 func (p Part) Open() (io.ReadCloser, error) {
 	f, err := p.open()
 	return f, err
 }
 
-// Remove removes the part's file. A leftover is the system's to remove.
+// Remove removes the part's file. It ignores errors: the system cleans its temporary files.
 func (p Part) Remove() {
 	if p.held == nil {
 		_ = os.Remove(p.Path)
@@ -85,6 +85,7 @@ func (p Part) open() (readerAt, error) {
 	return os.Open(p.Path)
 }
 
+// A heldFile reads a file that is in memory.
 type heldFile struct{ *bytes.Reader }
 
 func (heldFile) Close() error { return nil }

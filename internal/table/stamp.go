@@ -8,9 +8,9 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A Stamp says what a column has about the fetch that wrote a file, instead of a cell of an answer.
-// It is the same in all rows of the file and no part of the content hash: the same rows are the
-// same content, whoever fetched them and when.
+// A Stamp is a fact about the fetch that wrote a file. A column with a Stamp has this fact instead
+// of the cells of an answer. It is the same in all rows of the file and no part of the content
+// hash: the same rows are the same content, whichever run fetched them and when.
 type Stamp string
 
 // The stamps.
@@ -19,8 +19,8 @@ const (
 	LoadedBy Stamp = "run"       // the ID of the run that fetched
 )
 
-// Stamped is the column of a stamp. Its cells aren't NULL, but a reader finds NULL where older
-// files lack it.
+// Stamped returns the column of a stamp. Its cells are never NULL, but readers of several files
+// find NULL in the rows of older files that lack the column.
 func Stamped(s Stamp) Column {
 	if s == LoadedAt {
 		return Column{Name: "_" + string(s), Type: catalog.Instant, Stamp: s}
@@ -28,24 +28,25 @@ func Stamped(s Stamp) Column {
 	return Column{Name: "_" + string(s), Type: catalog.String, Stamp: s}
 }
 
-// content are the columns whose cells count for the hash.
+// content returns the columns whose cells are part of the content hash.
 func content(columns []Column) []Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return c.Stamp != "" })
 }
 
-// Loaded says when the fetch of the rows to come began. A table with a column for it wants to know
-// before the first row, and what was said last holds until the end of the converter.
+// Loaded sets the time at which the fetch of the next rows began. A table with a LoadedAt column
+// needs the call before its first row. The time holds until the next call.
 func (c *Converter) Loaded(at time.Time) { c.loaded = at }
 
-// errUnstamped is a mistake of the caller's.
+// errUnstamped says that the caller forgot to call Loaded.
 var errUnstamped = errors.New("the table says when its rows were fetched, and nobody has said when")
 
-// stamped tells whether all that the stamps tell is known.
+// stamped reports whether the values of all stamps are known.
 func (c *Converter) stamped() bool {
 	return !c.loaded.IsZero() || !slices.ContainsFunc(c.columns, func(col Column) bool { return col.Stamp == LoadedAt })
 }
 
-// stamp fills a column with what its stamp tells. The hashes of the rows stay as they are.
+// stamp fills a column with the value of its stamp, and leaves the hashes of the rows as they are.
+// It returns false when the run's ID isn't valid UTF-8.
 func (c *Converter) stamp(b *batch, i int) bool {
 	for _, m := range b.members {
 		if c.columns[i].Stamp == LoadedAt {

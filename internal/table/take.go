@@ -26,7 +26,8 @@ func (c *Converter) take(s source, rows int) error {
 	return c.makeRoom()
 }
 
-// routed finds the partition of every row; false when one belongs to no expected partition.
+// routed finds the partition of every row. It returns false when a row belongs to no expected
+// partition.
 func (c *Converter) routed(s source, rows int) bool {
 	c.targets = slices.Grow(c.targets[:0], rows)[:rows]
 	if c.route == NoRoute {
@@ -50,7 +51,7 @@ func (c *Converter) routed(s source, rows int) bool {
 	return true
 }
 
-// gather makes a batch of the rows of a source from one of them on, and sorts them by partition,
+// gather makes a batch of the source's rows from the row from on, and sorts the batch by partition,
 // with a counting sort.
 func (c *Converter) gather(from, rows int) {
 	b := &c.batch
@@ -97,8 +98,8 @@ func (c *Converter) gather(from, rows int) {
 	}
 }
 
-// convert converts the batch; false when a cell doesn't fit. Whatever was converted then stays in
-// the groups, which the error drops.
+// convert converts the batch. It returns false when a cell doesn't fit. What was converted until
+// then stays in the row groups, which attempt drops after the error.
 func (c *Converter) convert(s source) (bool, error) {
 	b := &c.batch
 	for row := range b.rows {
@@ -139,8 +140,8 @@ func (c *Converter) convert(s source) (bool, error) {
 	return true, nil
 }
 
-// lastDimension is the column after which the hash of a row is that of its key; -1 where dimensions
-// don't come first, or there are none.
+// lastDimension returns the index of the column after which the hash of a row is that of its key.
+// It returns -1 where there are no dimensions, or they aren't the first columns.
 func lastDimension(columns []Column) int {
 	last := -1
 	for i, c := range columns {

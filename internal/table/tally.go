@@ -14,10 +14,11 @@ import (
 // tally counts the cells of one column of a partition.
 type tally struct {
 	nulls, rounded int64
-	altered        []Alteration // but for those that are rounded
-	cells          int64        // that aren't zero, of money and doubles
+	altered        []Alteration // without the cells that rounded counts
+	cells          int64        // how many aren't zero, in columns of decimals and doubles
 	decimals       int          // the most that a cell was written with
-	// The sum of whole numbers, in two's complement of 128 bits, which no number of rows exceeds.
+	// The sum of whole numbers and decimals, in two's complement of 128 bits, which no number of
+	// rows exceeds.
 	high, low uint64
 	// The sum of doubles and what rounding lost (Neumaier's summation), so that the order of rows
 	// hardly matters.
@@ -34,7 +35,7 @@ func (t *tally) sum(typ catalog.Type, values []int64) {
 		}
 	}
 	if typ != catalog.Double {
-		upper, lower := int64(0), uint64(0) // sums of the halves, which a batch can't make too large for 64 bits
+		upper, lower := int64(0), uint64(0) // sums of the 32-bit halves; those of a batch always fit 64 bits
 		for _, v := range values {
 			upper += v >> 32
 			lower += uint64(uint32(v))
@@ -62,7 +63,7 @@ func (t *tally) whole(high, low uint64) {
 	t.high += high + carry
 }
 
-// total gives the sum as text: a whole number, a decimal with six decimals, or a float.
+// total returns the sum as text: a whole number, a decimal with six decimals, or a float.
 func (t *tally) total(typ catalog.Type) string {
 	if typ == catalog.Double {
 		return strconv.FormatFloat(t.float+t.lost, 'g', -1, 64)
@@ -80,18 +81,18 @@ func (t *tally) total(typ catalog.Type) string {
 	return fmt.Sprintf("%s%s.%06d", sign, whole, millionths.Int64())
 }
 
-// An Alteration says of cells of a column that they were taken in another form than they came in.
+// An Alteration says that cells of a column were altered when they were stored, or left out.
 type Alteration struct {
 	Column string // its Name; of a column that wasn't asked for, as the header has it
-	What   string // that happened to them, as the rest of a sentence
-	Cells  int64
-	Row    int64  // data row of the first one in its answer, from 1
-	Value  string // of the first one, quoted and shortened; empty: the whole column is meant
+	What   string // what happened to them, as the rest of a sentence
+	Cells  int64  // how many there are
+	Row    int64  // data row of the first such cell in its answer, from 1
+	Value  string // the first such cell, quoted and shortened; empty when the whole column is meant
 
-	kind, word string // word stands for no number
+	kind, word string // one of the constants below; with noValue the word in the cells
 }
 
-// What is altered. A word that stands for no number is an alteration of its own each.
+// The kinds of alterations. With noValue, each word in place of a number has its own Alteration.
 const (
 	badText  = "bytes that aren't UTF-8 became U+FFFD"
 	nulText  = "the character U+0000 was left out"
@@ -100,7 +101,7 @@ const (
 	unasked  = "the column wasn't asked for, and was left out"
 )
 
-// alter counts a cell of column i that is taken in another form.
+// alter counts a cell of column i that is stored in another form.
 func (a *csvRows) alter(b *batch, i, row int, what string, text []byte) {
 	m, _ := b.member(row)
 	t, word := &m.tally[i], ""
@@ -121,7 +122,8 @@ func (a *csvRows) alter(b *batch, i, row int, what string, text []byte) {
 		Row: a.block.first + int64(b.from+row), Value: shorten(text), kind: what, word: word})
 }
 
-// mend makes a text one that the file and its sinks can hold.
+// mend returns a text as the file and its sinks can store it: in valid UTF-8, and without NUL
+// characters if they are to be left out.
 func (a *csvRows) mend(b *batch, i, row int, text []byte) []byte {
 	if valid := bytes.ToValidUTF8(text, []byte("\ufffd")); len(valid) != len(text) || !bytes.Equal(valid, text) {
 		a.alter(b, i, row, badText, text)

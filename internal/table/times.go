@@ -8,9 +8,9 @@ import (
 
 const microsPerDay = 24 * 60 * 60 * 1_000_000
 
-// parseTime reads a cell of a time type. A date is the number of days from 1970-01-01 to the first
-// day of its period; an hour is the number of microseconds since 1970-01-01 00:00:00, both in the
-// time zone of the report.
+// parseTime reads a cell of a time type. It returns a date as the number of days from 1970-01-01 to
+// the first day of its period, and an hour as the number of microseconds since 1970-01-01 00:00:00,
+// both in the time zone of the report.
 func parseTime(t catalog.Type, text []byte) (int64, parseResult) {
 	if len(text) == 0 {
 		return 0, blank
@@ -53,6 +53,7 @@ func parseDay(text []byte) (int64, bool) {
 	return daysOf(digits(text[:4]), digits(text[5:7]), digits(text[8:]))
 }
 
+// parseWeek reads the first and the last day of a week, and returns the first.
 func parseWeek(text []byte) (int64, bool) {
 	if len(text) != 23 || string(text[10:13]) != " - " {
 		return 0, false
@@ -62,6 +63,7 @@ func parseWeek(text []byte) (int64, bool) {
 	return first, ok && ok2 && last-first == 6
 }
 
+// parseHour reads a date and a time of day.
 func parseHour(text []byte) (int64, bool) {
 	if len(text) != 19 || text[10] != 'T' || text[13] != ':' || text[16] != ':' {
 		return 0, false
@@ -74,7 +76,7 @@ func parseHour(text []byte) (int64, bool) {
 	return days*microsPerDay + int64((h*60+m)*60+s)*1_000_000, true
 }
 
-// digits reads a text of digits only; it gives -1 for any other.
+// digits returns the number in a text of digits only, and -1 for any other text.
 func digits(text []byte) int {
 	n := 0
 	for _, c := range text {
@@ -86,9 +88,9 @@ func digits(text []byte) int {
 	return n
 }
 
-// daysOf gives the number of days from 1970-01-01 to a date of the Gregorian calendar, from year 1
-// on; not ok when there is no such date. It counts years from March on, so that a leap day is the
-// last day of its year.
+// daysOf returns the number of days from 1970-01-01 to a date of the Gregorian calendar, from year
+// 1 on, and false when there is no such date. It counts years from March on, so that a leap day is
+// the last day of its year.
 func daysOf(year, month, day int) (int64, bool) {
 	if year < 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
 		return 0, false
@@ -115,7 +117,7 @@ func daysIn(year, month int) int {
 
 func daysOfDate(d civil.Date) (int64, bool) { return daysOf(d.Year, int(d.Month), d.Day) }
 
-// dayOf gives the date of a value of a time type, in days since 1970-01-01.
+// dayOf returns the date of a value of a time type, in days since 1970-01-01.
 func dayOf(t catalog.Type, v int64) int64 {
 	if t != catalog.Hour {
 		return v

@@ -1,6 +1,6 @@
-// Package terminal shows text of others: names of campaigns and events, names of files, answers of
-// services. Without it, such a text could move the cursor, set the window's title, turn its
-// surroundings around or forge lines of the program.
+// Package terminal makes texts from elsewhere safe to print: names of campaigns and events, names
+// of files, answers of services. Without it, such a text could move the cursor, set the window's
+// title, reverse the text around it or forge lines of the program.
 package terminal
 
 import (
@@ -13,18 +13,18 @@ import (
 	"golang.org/x/term"
 )
 
-// Line makes a text of others a piece of one line: what a terminal would obey is shown as \u and
-// four digits.
+// Line makes a text from elsewhere safe to print within a line: characters that control a terminal
+// are replaced by \u and four digits, also tabs and line ends.
 func Line(s string) string { return escaped(s, false) }
 
-// Text is Line that keeps tabs and line ends, for texts that the program has put together itself.
+// Text is like Line but keeps tabs and line ends, for texts that the program has put together.
 func Text(s string) string { return escaped(s, true) }
 
 func escaped(s string, layout bool) string { return string(appendEscaped(nil, []byte(s), layout)) }
 
-// appendEscaped writes what is unsafe as JSON would, so that the bytes of a JSON text stand for the
-// same values as before. A byte that is no UTF-8, which some terminals take for a control
-// character, isn't JSON anyway.
+// appendEscaped appends text to b. It escapes unsafe characters as JSON does, so that a JSON text
+// still has the same values. A byte that isn't UTF-8, which some terminals take for a control
+// character, becomes \x and two digits: it isn't allowed in JSON anyway.
 func appendEscaped(b, text []byte, layout bool) []byte {
 	from := 0
 	for at := 0; at < len(text); {
@@ -47,6 +47,7 @@ func appendEscaped(b, text []byte, layout bool) []byte {
 	return append(b, text[from:]...)
 }
 
+// unsafe reports whether a terminal may obey a character. layout allows tabs and line ends.
 func unsafe(r rune, size int, layout bool) bool {
 	switch {
 	case r == '\n', r == '\t':
@@ -55,21 +56,21 @@ func unsafe(r rune, size int, layout bool) bool {
 		return true
 	case r == utf8.RuneError:
 		return size == 1
-	case r == 0x061c, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // of direction
+	case r == 0x061c, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // bidi marks
 		return true
 	}
 	return r == 0x2028 || r == 0x2029 // separators of lines and paragraphs
 }
 
-// A Writer escapes all that is written through it, but tabs and line ends: the program's own
-// layout. It may be used by several goroutines.
+// A Writer escapes all unsafe characters that are written to it, except tabs and line ends, which
+// are the program's own layout. It may be used by several goroutines.
 type Writer struct {
 	mu   sync.Mutex
 	to   io.Writer
 	rest []byte // the beginning of a character whose end is still to come
 }
 
-// NewWriter makes a Writer to w.
+// NewWriter returns a Writer that writes to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
 // Write writes p. An error may come after a part of it was written.
@@ -97,7 +98,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes the beginning of a character that has no end.
+// Flush writes the beginning of a character whose end never came.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,8 +111,8 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Data is where w leads, for what isn't text for people: a file or a pipe gets data as they are, a
-// terminal escaped.
+// Data returns the writer for data that isn't text for people: a file or a pipe gets them as they
+// are, and a terminal gets them escaped.
 func Data(w io.Writer) io.Writer {
 	if own, ok := w.(*Writer); ok && !Is(w) {
 		return own.to
@@ -119,7 +120,7 @@ func Data(w io.Writer) io.Writer {
 	return w
 }
 
-// Is says whether a reader or a writer leads to a terminal.
+// Is reports whether a reader or a writer leads to a terminal.
 func Is(stream any) bool {
 	if own, ok := stream.(*Writer); ok {
 		stream = own.to
@@ -128,8 +129,8 @@ func Is(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// Draws says whether w leads to a terminal that progress bars can be drawn on. On one whose size
-// isn't known, such as that of some containers, none would be seen.
+// Draws reports whether w leads to a terminal that progress bars can be drawn on. On a terminal of
+// unknown size, as in some containers, they wouldn't be seen.
 func Draws(w io.Writer) bool {
 	file, ok := Raw(w).(*os.File)
 	if !ok {
@@ -139,7 +140,7 @@ func Draws(w io.Writer) bool {
 	return err == nil && width > 0 && height > 0
 }
 
-// Raw is where w leads, for progress bars, which move the cursor themselves.
+// Raw returns what w writes to, without escaping, for progress bars, which move the cursor.
 func Raw(w io.Writer) io.Writer {
 	if own, ok := w.(*Writer); ok {
 		return own.to

@@ -2,9 +2,9 @@ package views
 
 import "strings"
 
-// InCatalog is a namespace of a catalog as an engine names it. Spark has a name for each level of
-// the namespace; Trino and DuckDB have one schema, whose name has dots. DuckDB makes no views in a
-// catalog that it attaches, but beside it.
+// InCatalog returns the Place of a namespace of a catalog, as an engine names it. Spark has a name
+// for each level of the namespace. Trino and DuckDB have one schema, whose name has dots. DuckDB
+// can't keep views in a catalog that it attaches, so they have no catalog in their names there.
 func InCatalog(d Dialect, catalog string, namespace []string) Place {
 	path := []string{catalog, strings.Join(namespace, ".")}
 	if d.Name == Spark.Name {

@@ -7,23 +7,24 @@ import (
 	"github.com/reportferry/reportferry/internal/formula"
 )
 
-// A Dialect is how an engine's SQL writes what differs from one to the next.
+// A Dialect says how an engine's SQL writes what differs between engines. Its texts are formats of
+// package fmt.
 type Dialect struct {
 	Name string
 	formula.Dialect
-	types map[catalog.Type]string // of columns without rows
-	names bool                    // a union goes by the names of columns, also of those that a table lacks
-	age   string                  // minutes from the newest of the column fetched, which is in UTC, until now
+	types map[catalog.Type]string // SQL types, for NULLs in place of a column
+	names bool                    // UNION ALL BY NAME is known, which fills columns that a table lacks
+	age   string                  // minutes from the newest value of the column fetched, in UTC, until now
 	today string                  // the date in a zone that is so many minutes ahead of UTC
-	later string                  // a date and an interval, of a number and a unit
-	days  string                  // from one date to another
+	later string                  // a date plus an interval, given by a number and a unit
+	days  string                  // the number of days from one date to another
 }
 
-// interval is what standard SQL adds to a date.
+// interval is later in standard SQL.
 const interval = "CAST(%s + INTERVAL '%d' %s AS DATE)"
 
-// The dialects. Each column of a type that tables of states have is named as the engine reads it
-// from Parquet or Iceberg.
+// The dialects. The types of the columns of state tables are those that the engine finds when it
+// reads them from Parquet or Iceberg.
 var (
 	BigQuery = Dialect{
 		Name: "bigquery", types: bigqueryTypes,
@@ -64,15 +65,15 @@ var (
 	}
 )
 
-// bigqueryTypes are those that its sink gives columns.
+// bigqueryTypes are the types that the BigQuery sink gives columns.
 var bigqueryTypes = map[catalog.Type]string{
 	catalog.String: "STRING", catalog.Int64: "INT64", catalog.Double: "FLOAT64", catalog.Decimal: "NUMERIC",
 	catalog.Day: "DATE", catalog.Hour: "DATETIME",
 	catalog.Instant: "TIMESTAMP",
 }
 
-// typesOf are the types of an engine. All call whole numbers BIGINT, days DATE and money
-// DECIMAL(18,6).
+// typesOf returns the types of an engine, given those that differ between engines. All call whole
+// numbers BIGINT, days DATE and money DECIMAL(18,6).
 func typesOf(text, double, moment, instant string) map[catalog.Type]string {
 	return map[catalog.Type]string{
 		catalog.String: text, catalog.Int64: "BIGINT", catalog.Double: double, catalog.Day: "DATE",
@@ -81,12 +82,14 @@ func typesOf(text, double, moment, instant string) map[catalog.Type]string {
 	}
 }
 
-// divideAs divides as a type of doubles.
+// divideAs returns a function that writes a division of doubles, whose type the engine calls so. A
+// division by zero is NULL.
 func divideAs(double string) func(left, right string) string {
 	return func(left, right string) string {
 		return "CAST(" + left + " AS " + double + ") / NULLIF(" + right + ", 0)"
 	}
 }
 
+// quotes and backticks return a name quoted as an engine's SQL wants it.
 func quotes(name string) string    { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 func backticks(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

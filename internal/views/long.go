@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// A Long is what a view in long form is made of: for each row of a table that is summed, it has a
-// row for each key.
+// A Long describes a view in long form: for each row of a summed table, the view has a row for each
+// key.
 type Long struct {
 	Of     Table
 	Name   string     // ends the view's name
-	Keys   []string   // columns of Rows; the first tells the keys apart
-	Rows   [][]string // the keys, as SQL has each value
-	Shown  []string   // those of Keys that the view has
+	Keys   []string   // the names of the columns of Rows; the first column differs from key to key
+	Rows   [][]string // the keys, each value as it is written in SQL
+	Shown  []string   // the columns of Keys that the view has
 	Values []Value
 	Ripe   Ripe
 }
@@ -21,24 +21,25 @@ type Long struct {
 // A Value is a column of a view in long form.
 type Value struct {
 	Name string
-	// Column of the table by the first value of a key; nil: the column of this name, in the row of
-	// each key.
+	// The column of the table that has the value, by the first value of a key. nil means the column
+	// of this name, for all keys.
 	From map[string]string
 }
 
-// Ripe says when the row of a key is ripe: when the period of its date is over, and then as many
-// days as the key's column Days has.
+// Ripe says when the row of a key is ripe: so many days after the end of its date's period as the
+// key's column Days has.
 type Ripe struct {
-	Period string // of the date: day, week, month, quarter or year; empty: the view doesn't tell
+	Period string // of the date: day, week, month, quarter or year; empty when the view has no column ripe
 	Ahead  int    // minutes by which the date's zone is ahead of UTC
-	Days   string
+	Days   string // the name of a column of Keys
 }
 
-// spans are the lengths of periods, as numbers and units of intervals.
+// spans are the lengths of periods as intervals: a number and a unit.
 var spans = map[string][2]any{"day": {1, "DAY"}, "week": {7, "DAY"}, "month": {1, "MONTH"}, "quarter": {3, "MONTH"},
 	"year": {1, "YEAR"}}
 
-// Long is the view of a table in long form. It has the rows that a condition leaves; empty: all.
+// Long returns the view of a table in long form. It has the rows that the condition where leaves,
+// or all if where is empty.
 func (p Place) Long(l Long, where string) (View, error) {
 	of, used := l.Of, map[string]bool{}
 	for _, v := range l.Values {

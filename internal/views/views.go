@@ -1,6 +1,6 @@
 // Package views writes the views that dashboards read, in the SQL of each engine that reads tables.
-// Without it every engine would sum, divide and leave out what isn't final in a way of its own, and
-// the same dashboard would show other numbers on Trino than on BigQuery.
+// Without it, the views of each engine would sum, divide and leave out what isn't final in a way of
+// their own, and the same dashboard would show other numbers on Trino than on BigQuery.
 //
 //	Table: its date, dimensions, sums and ratios ─┐
 //	Dialect: how an engine quotes and divides     ├─▶ View: a name and a query
@@ -16,17 +16,17 @@ import (
 	"github.com/reportferry/reportferry/internal/formula"
 )
 
-// A View is a query under a name.
+// A View is a query with a name.
 type View struct{ Name, Query string }
 
 // A Place says where an engine finds the tables of jobs, and where it keeps views.
 type Place struct {
 	Dialect
-	Table func(name string) string // a table as FROM has it
-	Named func(view string) string // a view as FROM and CREATE VIEW have it
+	Table func(name string) string // how FROM names a table
+	Named func(view string) string // how FROM and CREATE VIEW name a view
 }
 
-// A Table is one whose metrics a view sums.
+// A Table is a table whose metrics a view sums.
 type Table struct {
 	Name   string
 	On     string   // the date column, kept; empty when the table has none
@@ -35,23 +35,24 @@ type Table struct {
 	Ratios []Ratio
 }
 
-// A Ratio is a column computed from sums: its formula has names of Sums, numbers, + - * / ( ) and
-// abs( ).
+// A Ratio is a column that is computed from sums. Its formula has names of Sums, numbers, + - * /
+// ( ) and abs( ).
 type Ratio struct{ Name, Formula string }
 
-// A Column is one of a table that describes others.
+// A Column is a column of a state table or of a Member.
 type Column struct {
 	Name string
 	Type catalog.Type
 }
 
-// Create is the statement that makes a view or replaces its query.
+// Create returns the statement that creates a view or replaces its query.
 func (p Place) Create(v View) string {
 	return fmt.Sprintf("CREATE OR REPLACE VIEW %s AS\n%s;\n", p.Named(v.Name), v.Query)
 }
 
-// Summed is a table's metrics, summed by its date and the dimensions that are kept, with ratios
-// computed from the sums. It has the rows that a condition leaves; empty: all.
+// Summed returns the view of a table's metrics, summed by its date and the dimensions that are
+// kept, with ratios that are computed from the sums. It sums the rows that the condition where
+// leaves, or all if where is empty.
 func (p Place) Summed(t Table, where string) (View, error) {
 	name := t.Name + "_by"
 	var groups []string
@@ -83,19 +84,18 @@ func (p Place) Summed(t Table, where string) (View, error) {
 	return View{name, query}, nil
 }
 
-// Final is a table's rows that don't change any more: those of partitions that are called final by
-// a table of partitions, which may describe other tables as well.
+// Final returns the view of a table's rows that don't change any more: those in partitions with the
+// state final in the state table partitions, which may describe other tables as well.
 func (p Place) Final(t Table, partitions string) View {
-	where := "\nWHERE EXISTS (SELECT 1 " + from(t, partitions, "final") + ")" // the table has no periods
+	where := "\nWHERE EXISTS (SELECT 1 " + from(t, partitions, "final") + ")" // for a table without periods
 	if t.On != "" {
 		where = p.where(t, "IN", partitions, "final")
 	}
 	return View{t.Name + "_final", "SELECT * FROM " + p.Table(t.Name) + where}
 }
 
-// Without is the condition that leaves the rows of those partitions that a table of partitions
-// doesn't give this state. A table without periods has one partition, which is never beside another
-// one: it needs none.
+// Without returns the condition that leaves out the rows of partitions that have this state in the
+// state table partitions. A table without periods has only one partition, and needs no condition.
 func (p Place) Without(t Table, partitions, state string) string {
 	if t.On == "" {
 		return ""
@@ -103,18 +103,19 @@ func (p Place) Without(t Table, partitions, state string) string {
 	return p.where(t, "NOT IN", partitions, state)
 }
 
+// where returns the condition on rows that their partition is in, or not in, those with a state.
 func (p Place) where(t Table, in, partitions, state string) string {
 	return fmt.Sprintf("\nWHERE CAST(%s AS DATE) %s (SELECT partition_date %s)", p.Quote(t.On), in,
 		from(t, partitions, state))
 }
 
-// from are the partitions of a table that have a state.
+// from returns the end of a query that reads the partitions of a table that have a state.
 func from(t Table, partitions, state string) string {
 	return fmt.Sprintf("FROM %s WHERE table_name = %s AND state = %s", partitions, Text(t.Name), Text(state))
 }
 
-// StateUnion is the union of tables of one sort, named as FROM needs them. Without any it has the
-// columns and no rows.
+// StateUnion returns the view called sort, the union of the state tables of one sort, named as in
+// FROM. Without any tables it has the columns and no rows.
 func (p Place) StateUnion(sort string, columns []Column, tables []string) View {
 	var names, nothing, queries []string
 	for _, c := range columns {
@@ -130,15 +131,15 @@ func (p Place) StateUnion(sort string, columns []Column, tables []string) View {
 	return View{sort, strings.Join(queries, "\nUNION ALL\n")}
 }
 
-// A Member is one of the tables that a union is of.
+// A Member is one of the tables of a union.
 type Member struct {
-	Name    string // of its account
+	Name    string // the name of its account
 	Rows    string // the table as FROM has it, with a condition on its rows
 	Columns []Column
 }
 
-// Union has the rows of all members, with the member's name in its first column. Columns go by
-// their names; one that a table lacks is NULL there.
+// Union returns the view that has the rows of all members, with the member's name in its first
+// column. Columns are matched by name; one that a table lacks is NULL in its rows.
 func (p Place) Union(name, first string, members []Member) View {
 	var all []Column
 	for _, m := range members {
@@ -176,9 +177,9 @@ func has(columns []Column, name string) bool {
 	return slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name })
 }
 
-// Fresh says how fresh every table is, by what lists partitions: a table of them, or what BigQuery
-// itself knows. It leaves out tables whose names begin with an underscore, or with the prefix of
-// those that describe others.
+// Fresh returns the view of how fresh every table is. It reads partitions: the state table, or in
+// BigQuery the list that BigQuery itself has. There it leaves out tables whose names begin with an
+// underscore, or with the prefix of state tables.
 func (p Place) Fresh(prefix, partitions string) View {
 	if p.Name != BigQuery.Name {
 		return View{prefix + "freshness", fmt.Sprintf(told, p.age, partitions)}
@@ -190,7 +191,7 @@ func (p Place) Fresh(prefix, partitions string) View {
 	return View{prefix + "freshness", fmt.Sprintf(known, partitions, besides)}
 }
 
-// known is by what BigQuery knows of every table's partitions
+// known is the query of freshness that reads BigQuery's own list of partitions
 // (https://cloud.google.com/bigquery/docs/information-schema-partitions).
 const known = `SELECT
   table_name,
@@ -203,7 +204,8 @@ FROM %s
 WHERE SUBSTR(table_name, 1, 1) != '_'%s
 GROUP BY table_name`
 
-// told is by what the ledger has said about partitions. Its moments are in UTC, without a zone.
+// told is the query of freshness that reads the state table of partitions, which is filled from the
+// ledger. Its times are in UTC, without a zone.
 const told = `SELECT
   table_name,
   MAX(CASE WHEN row_count > 0 THEN partition_date END) AS last_period,
@@ -214,5 +216,5 @@ const told = `SELECT
 FROM %s
 GROUP BY table_name`
 
-// Text is a text in SQL.
+// Text returns a text as a literal of SQL.
 func Text(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

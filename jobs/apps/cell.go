@@ -9,8 +9,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// maskCell hides what looks like a credential in a value: all of it, or its parts when it is JSON
-// or a text with names.
+// maskCell hides what looks like a credential in a value: the whole value, or parts of it when it
+// is JSON or a text with names and values.
 func maskCell(cell string) string {
 	text := strings.TrimSpace(cell)
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
@@ -33,6 +33,7 @@ func maskCell(cell string) string {
 	return maskWords(cell)
 }
 
+// shownJSON returns v as JSON without its credentials.
 func shownJSON(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -43,8 +44,9 @@ func shownJSON(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// maskJSON hides values by the keys that lead to them, and by what they look like. An object that
-// has its key as a value, such as {"name": "password", "value": "..."}, is a row of its own.
+// maskJSON hides values by the keys that lead to them, and by what they look like. In an object
+// that has a setting's name as a value, such as {"name": "password", "value": "..."}, it hides the
+// other values if the name is a credential's.
 func maskJSON(v any, path []string) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -84,8 +86,8 @@ var (
 	// Bearer ...
 	secretPair = lazy.Regexp(
 		`(?i)([\w.-]*(?:secret|passw|pwd|private|credential|auth|bearer|api[_-]?key|access[_-]?key|sdk[_-]?key|signing[_-]?key|(?:api|access|auth|refresh)[_-]?token)[\w.-]*['"]?\s*(?:=>|[:=])\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,;&'"{}]+)`)
-	// secretForm are credentials that are known by their form: PEM, JWT, and those that begin like
-	// one.
+	// secretForm finds credentials that can be recognised by their form, such as PEM and JWT, or by
+	// their first characters.
 	secretForm = lazy.Regexp(
 		`-----BEGIN [A-Z ]*PRIVATE|\beyJ[\w-]{8,}\.|\b(AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{8,}|\b[sr]k_(live|test)_\w{8,}|\bya29\.[\w-]{8,}|\bSG\.[\w-]{8,}|(?i:\b(bearer|basic)\s+[\w.~+/=-]{6,})`)
 )

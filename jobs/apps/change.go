@@ -14,13 +14,13 @@ import (
 type Change struct {
 	Path     string `json:"field"` // such as channel_setup.facebook.app_id
 	Have     string `json:"have"`  // as JSON, cleaned of credentials
-	Want     string `json:"want"`  // likewise
+	Want     string `json:"want"`  // as Have
 	by       request
 	migrates bool   // takes effect only by a migration
-	sum      string // of both values: recognises the change once it is recorded as standing
+	sum      string // a checksum of both values, by which the ledger records a difference that stays
 }
 
-// A request is what sends a change.
+// A request is the kind of request that sends a change.
 type request int
 
 const (
@@ -33,13 +33,13 @@ const unseen = "(not shown by the service)"
 
 // A comparison collects what differs between a declared app and the service.
 type comparison struct {
-	salt    string
-	by      request
+	salt    string  // of checksums
+	by      request // by and migrate hold for the changes that are noted next
 	migrate bool
 	changes []Change
 }
 
-// note adds a change. Of a hidden value it keeps only that it differs.
+// note adds a change. If hidden is true, it keeps only that the values differ, and not the values.
 func (c *comparison) note(path []string, have, want any, seen, hidden bool) {
 	one := Change{Path: pathText(path), by: c.by, migrates: c.migrate, sum: c.sum(have, want)}
 	one.Have, one.Want = shown(have, path...), shown(want, path...)
@@ -52,6 +52,7 @@ func (c *comparison) note(path []string, have, want any, seen, hidden bool) {
 	c.changes = append(c.changes, one)
 }
 
+// hiddenText returns what is shown in place of a hidden value.
 func hiddenText(v any) string {
 	if v == nil {
 		return "(none)"
@@ -70,20 +71,24 @@ func (c *comparison) sum(values ...any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// pathText writes a path with dots, and without a dot before a list item's [name].
 func pathText(path []string) string { return strings.ReplaceAll(strings.Join(path, "."), ".[", "[") }
 
-// value compares a value that the service shows; nil: it has none.
+// value compares a value that the service shows with the declared one. have is nil if the service
+// shows that there is none.
 func (c *comparison) value(have, want any, path ...string) {
 	c.walk(canonical(have), want, path, false)
 }
 
-// unshown notes a value that the service never shows. The record tells whether it was sent before.
+// unshown notes a value that the service never shows. The app's record says whether it was sent
+// before.
 func (c *comparison) unshown(want any, path ...string) {
 	_, secret := want.(Secret)
 	c.note(path, nil, want, false, secret || hides(path))
 }
 
-// walk goes down as long as both sides are mappings, or lists of items with names.
+// walk compares two values. It goes down as long as both are mappings, or lists of items with
+// names, and notes what differs below.
 func (c *comparison) walk(have, want any, path []string, hidden bool) {
 	_, secret := want.(Secret)
 	hidden = hidden || secret || hides(path)
@@ -106,6 +111,7 @@ func (c *comparison) walk(have, want any, path []string, hidden bool) {
 	}
 }
 
+// keys returns the keys of all maps, sorted.
 func keys(maps_ ...map[string]any) []string {
 	all := map[string]bool{}
 	for _, m := range maps_ {
@@ -116,7 +122,8 @@ func keys(maps_ ...map[string]any) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// mapOf gives a mapping, or a list of items that have names of their own as a mapping of them.
+// mapOf returns v if it is a mapping. It returns a list of items with different names as a mapping
+// by these names.
 func mapOf(v any) (map[string]any, bool) {
 	switch v := v.(type) {
 	case map[string]any:

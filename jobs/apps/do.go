@@ -12,24 +12,24 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 )
 
-// ErrMigration says that the service accepted an app and didn't make it as it is declared.
+// ErrMigration says that the service accepted an app, but the app isn't as it is declared.
 var ErrMigration = errors.New("the migration failed")
 
-// An attempt makes one app as it is declared.
+// An attempt brings one app to its declared state.
 type attempt struct {
 	k      *Kind
 	app    App
-	mem    record
+	mem    record // the app's record in the ledger
 	to     *writer
 	client *adjust.Client
 	finder *finder
 	rep    Report
-	sent   bool // something was, by this run
-	lost   bool // nobody saw how the last job ended
+	sent   bool // this run has sent something
+	lost   bool // it isn't known how the last job ended
 }
 
-// do compares the app, sends what differs, waits for the migration, and sends what follows it. Each
-// step is recorded before it is taken, so that the next run continues after a crash; therefore
+// do compares the app, sends what differs, waits for the migration, and sends what must follow it.
+// Each step is recorded before it is taken, so that the next run continues after a crash. Therefore
 // every request may be sent twice.
 func (w *attempt) do(ctx context.Context) Report {
 	w.rep = Report{ID: w.app.ID(), Name: w.app.Name, Result: Unchanged, Ticket: w.mem.Ticket, Token: w.mem.Token}
@@ -39,6 +39,7 @@ func (w *attempt) do(ctx context.Context) Report {
 	return w.rep
 }
 
+// steps does the work of do, and leaves the result in w.rep.
 func (w *attempt) steps(ctx context.Context) error {
 	if w.mem.State == Waiting && w.mem.Sent == w.app.sum(w.mem.Salt) && !w.anew() {
 		if err := w.wait(ctx); err != nil {
@@ -50,7 +51,7 @@ func (w *attempt) steps(ctx context.Context) error {
 		return err
 	}
 	w.rep.Changes = unsent(w.app, s, w.mem)
-	enough := w.lost && w.mem.Lost >= mostLost && s.exists && !w.k.o.Migrate // what still differs stands
+	enough := w.lost && w.mem.Lost >= mostLost && s.exists && !w.k.o.Migrate // no further job is asked for
 	switch {
 	case !w.needsApp(s) && s.barred != nil:
 		return fmt.Errorf("whether it is as declared can't be read: %w", s.barred)
@@ -65,7 +66,7 @@ func (w *attempt) steps(ctx context.Context) error {
 		switch {
 		case !s.exists && w.mem.Token == "":
 			return w.failed(ctx, false, fmt.Errorf("%w: the service took the app, and shows none", ErrMigration))
-		case !s.exists: // not yet
+		case !s.exists: // it has a token, and the service doesn't show it yet
 			s.exists, s.blind, s.details.AppToken = true, true, w.mem.Token
 		}
 		if w.lost && w.mem.Lost < mostLost && slices.ContainsFunc(unsent(w.app, s, w.mem), ofApp) {
@@ -78,13 +79,14 @@ func (w *attempt) steps(ctx context.Context) error {
 	return w.follow(ctx, s)
 }
 
+// ofApp reports whether a change is sent with the app itself, and not by a request that follows it.
 func ofApp(c Change) bool { return c.by == byApp }
 
-// anew tells whether a new job is asked for at once.
+// anew reports whether the run is to ask for a new job at once.
 func (w *attempt) anew() bool { return slices.Contains(w.k.o.NewTicket, w.app.ID()) }
 
-// read asks the service for the app. After this run has sent something, what was listed before it
-// doesn't count.
+// read asks the service for the app. After this run has sent something, it doesn't use the list of
+// apps that was read before.
 func (w *attempt) read(ctx context.Context) (state, error) {
 	f := w.finder
 	if w.sent {
@@ -96,7 +98,7 @@ func (w *attempt) read(ctx context.Context) (state, error) {
 	return s, err
 }
 
-// touched notes that the app wasn't as declared.
+// touched notes in the report that the app was created or changed.
 func (w *attempt) touched() {
 	if w.rep.Result == Unchanged {
 		w.rep.Result = Changed
@@ -106,20 +108,20 @@ func (w *attempt) touched() {
 	}
 }
 
-// needsApp tells whether the app must be sent: for a field that the request carries, or because
-// nobody knows how the last one ended.
+// needsApp reports whether the app must be sent: because a field of that request differs, because
+// how the last request ended isn't known, or because it was asked for.
 func (w *attempt) needsApp(s state) bool {
 	return !s.exists || w.k.o.Migrate || w.anew() || w.mem.Again || w.mem.State == Sending || w.mem.State == Waiting ||
 		slices.ContainsFunc(w.rep.Changes, ofApp)
 }
 
-// send makes or updates the app, and waits for the migration.
+// send creates or updates the app, and waits for the migration.
 func (w *attempt) send(ctx context.Context, s state) error {
 	r := w.app.request()
 	if w.mem.Sent != w.app.sum(w.mem.Salt) {
 		w.mem.Lost = 0
 	}
-	// A killed run was making this app. The migration of its creation is enough.
+	// If a killed run was creating this app, the migration of the creation is enough.
 	making := w.mem.State == Sending && w.mem.New
 	r.ForceUpdate = s.exists && (w.anew() || !making &&
 		(w.k.o.Migrate || w.mem.Again || w.mem.Lost > 0 || slices.ContainsFunc(w.rep.Changes,
@@ -163,7 +165,7 @@ func (w *attempt) send(ctx context.Context, s state) error {
 	return w.wait(ctx)
 }
 
-// post makes the request by the app's token, or by its store.
+// post sends the request by the app's token, or by its store.
 func (w *attempt) post(ctx context.Context, r adjust.App) (adjust.CreatedApp, error) {
 	if w.app.Token != "" {
 		return w.client.UpdateApp(ctx, w.app.Token, r)
@@ -177,12 +179,14 @@ func (w *attempt) failed(ctx context.Context, again bool, why error) error {
 	return errors.Join(why, w.save(ctx))
 }
 
+// save writes the app's record.
 func (w *attempt) save(ctx context.Context) error {
 	w.mem.Run, w.mem.At = w.k.o.Run, time.Now().UTC()
 	return w.to.writeApp(ctx, w.app.ID(), w.mem)
 }
 
-// follow sends what a migration doesn't carry, and records the app as it then is.
+// follow sends what a migration doesn't include, events and the signature, and records the app as
+// it is then.
 func (w *attempt) follow(ctx context.Context, s state) error {
 	changes, _ := differences(w.app, s, w.mem)
 	again := false
@@ -216,7 +220,8 @@ func (w *attempt) follow(ctx context.Context, s state) error {
 	return w.conclude(ctx, s)
 }
 
-// conclude records what differs though everything was sent. It writes nothing when nothing is new.
+// conclude records what still differs although everything was sent. It writes nothing when nothing
+// has changed.
 func (w *attempt) conclude(ctx context.Context, s state) error {
 	left, stood := differences(w.app, s, w.mem)
 	if !w.sent && len(left) == 0 && w.mem.State == Done {
@@ -262,6 +267,7 @@ func (w *attempt) events(ctx context.Context, s state, changes []Change) error {
 	return nil
 }
 
+// signature updates the declared signature settings.
 func (w *attempt) signature(ctx context.Context, s state, changes []Change) error {
 	_, err := w.client.UpdateSignature(ctx, s.details.AppToken, adjust.SignatureSettings{
 		EnforceInstallSigning: w.app.Signature.Enforce, AndroidFingerprints: w.app.Signature.Fingerprints,

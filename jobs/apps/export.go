@@ -14,19 +14,18 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// ErrText says that an export can't be read as text, so that credentials can't be told from the
-// rest.
+// ErrText says that an export isn't text, so that credentials can't be told from the rest.
 var ErrText = errors.New("the export isn't text in UTF-8")
 
 // MaskCSV copies an export of settings without what may be a credential. The interface document
-// names neither columns nor layout, so that a cell is hidden whatever the export's shape is:
+// names neither columns nor layout, so a cell is hidden for any of these reasons:
 //
-//	below a column's name that names a credential        a row an app
-//	in the row of a setting's name that names one        a row a setting, or a column an app
-//	in JSON, addresses and other texts with such names   anything in a cell
-//	where the value itself looks like a credential       no names at all
+//	a credential's name above it                    where a row is an app
+//	a credential's name in its row                  where a row is a setting, or a column an app
+//	such names in JSON, addresses and other texts   for any content of a cell
+//	a value that itself looks like a credential     where there are no names
 //
-// Names of apps, settings and partners, and identifiers of apps, stay.
+// Names of apps, settings and partners, and identifiers of apps, aren't hidden.
 func MaskCSV(w io.Writer, from io.Reader) error {
 	data, err := io.ReadAll(from)
 	if err != nil {
@@ -55,7 +54,7 @@ func MaskCSV(w io.Writer, from io.Reader) error {
 	return out.Error()
 }
 
-// separator is the one that stands most often in the first line.
+// separator returns the separator of cells that is most frequent in the first line.
 func separator(data []byte) rune {
 	line, _, _ := bytes.Cut(data, []byte("\n"))
 	best := ','
@@ -67,13 +66,13 @@ func separator(data []byte) rune {
 	return best
 }
 
-// columns are what is known of an export's columns.
+// columns are what is known about an export's columns.
 type columns struct {
 	headed bool     // the first row has names
-	known  bool     // some of them say which column has what
-	path   []int    // columns whose cells lead to a value: section, setting
+	known  bool     // there are columns in path
+	path   []int    // columns whose cells name the setting of a row: section, setting
 	plain  []bool   // columns that hold no values, or public ones
-	secret []bool   // columns below the name of a credential
+	secret []bool   // columns that have the name of a credential
 	names  []string // of the columns
 }
 
@@ -81,13 +80,15 @@ var (
 	// pathColumn names a column whose cells say which setting a row is about.
 	pathColumn = lazy.Regexp(
 		`^(section|group|category|partner(_name|_slug)?|network|module|(setting|property|parameter|param|field|config|option|attribute)(_name|_key|_path)?|path|key)$`)
-	// plainColumn names a column of what is public.
+	// plainColumn names a column whose cells are public.
 	plainColumn = lazy.Regexp(
 		`^((app|game|title|account|event|tracker)(_name|_token|_id)?|name|token|id|platform|os|store(_id|_type|_name)?|bundle_id|package(_name)?|type|kind|status|currency|time_?zone|row|line|no|(created|updated|changed|modified)(_at|_by|_on)?|date|time|environment|version)$`)
+	// valueColumn names a column of values, and headerCell is the form of a name in the first row.
 	valueColumn = lazy.Regexp(`value|content|current|data$`)
 	headerCell  = lazy.Regexp(`^[\p{L}_][\p{L}\p{N} _.:/()\[\]-]{0,99}$`)
 )
 
+// columnsOf finds out from the first row what the columns have.
 func columnsOf(rows [][]string) *columns {
 	first := rows[0]
 	s := &columns{headed: len(rows) > 1 && len(first) > 1, plain: make([]bool, len(first)),
@@ -115,8 +116,8 @@ func columnsOf(rows [][]string) *columns {
 	return s
 }
 
-// repeats tells whether a cell of the first row is there again below it, or a path has others like
-// it below: then the row is one of settings, without names above it.
+// repeats reports whether a cell of the first row occurs again below it, or is a path and has other
+// paths below it. The first row is then one of settings, and not of column names.
 func repeats(rows [][]string) bool {
 	for i, cell := range rows[0] {
 		name := snake(cell)
@@ -139,7 +140,7 @@ func repeats(rows [][]string) bool {
 	return false
 }
 
-// masked is row n without its credentials.
+// masked returns row n without its credentials.
 func (s *columns) masked(n int, row []string) []string {
 	if n == 0 && s.headed {
 		return row
@@ -162,7 +163,8 @@ func (s *columns) masked(n int, row []string) []string {
 	return out
 }
 
-// about tells whether a row is about a credential, and which of its cells says so; -1: several do.
+// about reports whether a row is about a credential, and which of its cells says so; -1 means the
+// columns in path.
 func (s *columns) about(row []string) (at int, hidden bool) {
 	if s.known {
 		var path []string
@@ -186,14 +188,14 @@ func (s *columns) about(row []string) (at int, hidden bool) {
 	return 0, false
 }
 
-// nameLike tells whether a cell can be the name of a setting.
+// nameLike reports whether a cell can be the name of a setting.
 func nameLike(cell string) bool {
 	return len(cell) <= 200 && headerCell().MatchString(cell) && !strings.Contains(strings.TrimSpace(cell), " ") &&
 		!secretValue(cell)
 }
 
-// steps are the parts of a path, in the spelling of the settings: channelSetup.API-Key is
-// channel_setup and api_key.
+// steps returns the parts of a path, spelled like settings: of channelSetup.API-Key, channel_setup
+// and api_key.
 func steps(path string) (parts []string) {
 	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune("./>:|[]()", r) }) {
 		if name := snake(part); name != "" {
@@ -222,19 +224,19 @@ func snake(name string) string {
 	return strings.Trim(b.String(), "_")
 }
 
-// secretWord is a word, or two, in the name of a credential. Tokens of apps, events and trackers
-// are public.
+// secretWord finds a word, or two, that names of credentials have. Tokens of apps, events and
+// trackers are public.
 var secretWord = lazy.Regexp(
 	`(^|_)(secrets?|pass(word|wd|phrase|code)?s?|pwd|pw|private|credentials?|auth(entication|orization)?|bearer|` +
 		`oauth2?|jwt|signatures?|(api|access|sdk|signing|private|public|secret|master|encryption|license|licence|report(ing)?|account|service|client|s2s|upload|hmac|ssh|pgp|gpg|skan|app)_?keys?|` +
 		`(api|access|auth|refresh|bearer|security|session|s2s|sdk|upload|report(ing)?|user|id|secret|client|service)_?tokens?|connection_string|dsn|apikey|accesskey)(_|$)`)
 
-// secretPath tells whether a path leads to, or into, a credential.
+// secretPath reports whether a path leads to, or into, a credential.
 func secretPath(path []string) bool {
 	return slices.ContainsFunc(path, secretWord().MatchString) || hidesAny(path)
 }
 
-// hidesAny tells whether a path leads to, or into, a value that is hidden.
+// hidesAny reports whether a path leads to, or into, a value that is hidden.
 func hidesAny(path []string) bool {
 	for n := range path {
 		if n > 0 && hides(path[:n+1]) {

@@ -17,24 +17,24 @@ type sighting struct {
 	details adjust.AppDetails
 	exists  bool
 	blind   bool   // it exists, and the service shows nothing of it
-	unsure  bool   // it counts as not there only because nothing tells that it is
-	seen    string // what was answered in place of a plain answer; empty: all answers were plain
-	barred  error  // all that was asked was refused to the token: what is there can't be compared
+	unsure  bool   // no answer says that it exists, nor that it doesn't; exists is false
+	seen    string // the answers that weren't plain; empty when all were
+	barred  error  // set when the token was refused every read, so that nothing can be compared
 }
 
-// A finder looks apps up. It asks for the list of all apps at most once, and only when a lookup
-// doesn't tell.
+// A finder looks apps up. It asks for the list of all apps at most once, and only when the answer
+// to a lookup is unclear.
 type finder struct {
 	client  *adjust.Client
 	once    sync.Once
 	list    []adjust.AppDetails
 	err     error // of the list
-	refused bool  // the token is, for lists of both apps and the vault
+	refused bool  // the token was refused for the lists of apps and of the vault
 }
 
-// apps is the list of all apps. Where even that is forbidden, the list of the vault may show that
-// not everything is. That the vault is forbidden too proves nothing: whether the token may make an
-// app is known when it is sent.
+// apps returns the list of all apps. If even that is forbidden, it asks for the list of the vault,
+// which may show that not everything is forbidden. A refusal of the vault, too, doesn't prove that
+// everything is: whether the token may create an app is known when it is sent.
 func (f *finder) apps(ctx context.Context) ([]adjust.AppDetails, error) {
 	f.once.Do(func() {
 		f.list, f.err = List(ctx, f.client)
@@ -46,12 +46,12 @@ func (f *finder) apps(ctx context.Context) ([]adjust.AppDetails, error) {
 	return f.list, f.err
 }
 
-// mostApps bounds the list of apps, for a service that has an answer to every page.
+// mostApps bounds the list of apps, for a service that has apps on every page that is asked for.
 var mostApps = 1_000_000
 
-// List gives all apps made or updated through app automation. What comes first may be a page, so
-// the next one of the same length is asked for until nothing new comes; a service that knows no
-// pages refuses that, or gives the same again.
+// List returns all apps that were created or updated through app automation. The first answer may
+// be only a page, so List asks for further pages of the same length until one has nothing new. A
+// service without pages refuses that, or answers with the same list again.
 func List(ctx context.Context, client *adjust.Client) ([]adjust.AppDetails, error) {
 	all, err := client.Apps(ctx)
 	if err != nil {
@@ -76,13 +76,14 @@ func List(ctx context.Context, client *adjust.Client) ([]adjust.AppDetails, erro
 	return all, nil
 }
 
-// find looks for an app by what it is declared by, then by the token that is known of it, and then
-// in the list of all. Only a plain answer that it isn't there, or a list without it, means that. A
-// token that isn't good, and trouble of the service, are errors.
+// find looks for an app by its declared store ID or token, then by the token in its record, and
+// then in the list of all apps. It counts as missing only after a plain answer that it is, or when
+// the list lacks it. A token of the account that isn't valid, and trouble of the service, are
+// errors.
 func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err error) {
 	var said []string
 	denied := error(nil)
-	// took tells whether an answer settles the question.
+	// took reports whether an answer is the last one needed: it decides, or is an error.
 	took := func(d adjust.AppDetails, e error, absent bool) bool {
 		switch {
 		case e == nil:
@@ -154,7 +155,7 @@ func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err
 	}
 	s.details, s.exists = list[i], true
 	said = append(said, "the list of apps has it")
-	if token != list[i].AppToken { // the list may tell less than the app's own page
+	if token != list[i].AppToken { // the list may have less than the app's own answer
 		if d, e := f.client.App(ctx, list[i].AppToken); e == nil && a.is(d) {
 			s.details = d
 		}
@@ -162,13 +163,13 @@ func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err
 	return s, nil
 }
 
-// listed tells whether an app of the list is this one, by its store.
+// listed reports whether an app of the list is this one, by its platform and store ID.
 func (a App) listed(d adjust.AppDetails) bool {
 	return a.Token == "" && d.StoreID == a.StoreID && strings.EqualFold(d.Platform, a.Platform)
 }
 
-// listedToken is the token that the list of apps shows of an app whose own page shows none; empty
-// when there is none.
+// listedToken returns the token that the list of apps has for an app whose own answer has none, or
+// "".
 func (f *finder) listedToken(ctx context.Context, a App) (string, error) {
 	list, err := f.apps(ctx)
 	if i := slices.IndexFunc(list, a.listed); i >= 0 {
@@ -180,8 +181,8 @@ func (f *finder) listedToken(ctx context.Context, a App) (string, error) {
 	return "", err
 }
 
-// hasSettings tells whether an app whose token is known has settings: a list that lacks it may be
-// one page of it.
+// hasSettings reports whether an app whose token is known has settings, and so exists. A list that
+// lacks the app may be only a page of the whole list.
 func (f *finder) hasSettings(ctx context.Context, token string) (bool, error) {
 	if token == "" {
 		return false, nil
@@ -190,13 +191,13 @@ func (f *finder) hasSettings(ctx context.Context, token string) (bool, error) {
 	return len(settings) > 0, err
 }
 
-// is tells whether what the service shows can be this app.
+// is reports whether what the service shows can be this app.
 func (a App) is(d adjust.AppDetails) bool {
 	return a.Token != "" || (d.StoreID == "" || strings.EqualFold(d.StoreID, a.StoreID)) &&
 		(d.Platform == "" || strings.EqualFold(d.Platform, a.Platform))
 }
 
-// Find gives the token of the app of a platform and store ID.
+// Find returns the token of the app with a platform and store ID.
 func Find(ctx context.Context, client *adjust.Client, platform, storeID string) (string, error) {
 	s, err := (&finder{client: client}).find(ctx, App{Platform: platform, StoreID: storeID}, "")
 	switch {

@@ -29,18 +29,18 @@ type Options struct {
 	Ledger *ledger.Ledger
 
 	Apps []App
-	Only []string // IDs of these apps and no others; nil: all
+	Only []string // IDs of the apps to look at; nil means all
 
 	Migrate   bool     // copy the template again even if nothing differs
 	NewTicket []string // IDs of apps that get a new job at once, whatever became of the last one
 
-	TicketWait time.Duration // for one migration, before it is left for the next run
-	FirstPoll  time.Duration // after a request, before its ticket is asked for; 0: the client's own
+	TicketWait time.Duration // how long to wait for one migration, before it is left for the next run
+	FirstPoll  time.Duration // how long after a request its ticket is asked for; 0 means the client's default
 
-	Schedule       cron.Schedule // nil: always
+	Schedule       cron.Schedule // nil fires always
 	IgnoreSchedule bool
 
-	Tell func(Report) // called after each app, from several goroutines; nil: nobody looks
+	Tell func(Report) // called after each app, from several goroutines, but not at once; may be nil
 	Log  *slog.Logger
 }
 
@@ -50,7 +50,7 @@ type Kind struct {
 	document *ledger.Document[progress]
 }
 
-// New makes the kind. Nothing is read yet.
+// New returns the kind. It reads nothing yet.
 func New(o Options) *Kind {
 	if o.Tell == nil {
 		o.Tell = func(Report) {}
@@ -62,8 +62,8 @@ func New(o Options) *Kind {
 // unit is the one unit of a job: the declared apps.
 const unit = "apps"
 
-// Plan wants the apps when the declarations have changed, when an app isn't as declared yet, or
-// when the schedule has fired since all of them were. It asks nothing of the service.
+// Plan has the unit of the apps when the declarations have changed, when an app isn't as declared
+// yet, or when the schedule has fired since all of them were. It asks the service nothing.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (plan jobs.Plan, err error) {
 	p, _, err := k.document.Load(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (plan jobs.Plan, err err
 	return plan, nil
 }
 
-// sum is of all declarations.
+// sum returns a checksum of all declarations.
 func (k *Kind) sum(salt string) string {
 	c := &comparison{salt: salt}
 	var all []any
@@ -88,7 +88,7 @@ func (k *Kind) sum(salt string) string {
 	return c.sum(all...)
 }
 
-// chosen are the apps that are meant, in the order of the file.
+// chosen returns the apps to look at: all in the order of the file, or those of Only in its order.
 func (k *Kind) chosen() ([]App, error) {
 	if k.o.Only == nil {
 		return k.o.Apps, nil
@@ -108,8 +108,8 @@ func (k *Kind) chosen() ([]App, error) {
 // client limits the requests.
 const atOnce = 256
 
-// each calls do for every chosen app, several at once, and gives the reports in the order of the
-// file. A token that is good for nothing ends all.
+// each calls do for every chosen app, several at once, and returns the reports in the order of
+// chosen. When the token proves to be refused for everything, the other apps are given up.
 func (k *Kind) each(ctx context.Context, p progress, do func(context.Context, App, record) Report) ([]Report, error) {
 	list, err := k.chosen()
 	if err != nil {
@@ -177,7 +177,7 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 	})
 }
 
-// do makes the apps as they are declared. The next run does what failed or wasn't reached.
+// do brings the apps to their declared state. The next run does what failed or wasn't reached.
 func (k *Kind) do(ctx context.Context) (out ledger.Outcome, err error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m)
@@ -228,13 +228,13 @@ func (k *Kind) do(ctx context.Context) (out ledger.Outcome, err error) {
 	})
 }
 
-// firstDenied is the refusal itself; the other apps were given up because of it.
+// firstDenied returns the error of the refusal, for which the other apps were given up.
 func firstDenied(errs []error) error {
 	i := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, adjust.ErrAuth) })
 	return errs[i]
 }
 
-// log says what came of an app. A failure isn't logged as an error here: the runner does it.
+// log logs the result for an app. It doesn't log a failure as an error: the runner does that.
 func (k *Kind) log(rep Report) {
 	log := k.o.Log.With("job", k.o.Job, "run", k.o.Run, "app", rep.ID)
 	if len(rep.Sections) > 0 {

@@ -7,18 +7,19 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// run is a text long enough to be a key, without blanks and without the marks that end a name.
+// run finds a text that is long enough to be a key, without blanks and without marks that end a
+// name.
 var run = lazy.Regexp(`[A-Za-z0-9_+/=~-]{16,}`)
 
-// secretValue tells whether a text looks made by a machine, as keys are: long, of letters and
-// digits in no order. Words with numbers between them are none.
+// secretValue reports whether a text looks random, as keys do: long, with letters and digits in no
+// order. Words with numbers between them don't.
 func secretValue(s string) bool {
 	const letters, digits = 1, 2
 	for _, part := range run().FindAllString(s, -1) {
 		changes, upper, last, kinds := 0, 0, 0, 0
 		var before rune
 		for _, r := range part {
-			kind := 0 // of a mark between words, after which counting begins anew
+			kind := 0 // a mark between words, which is no change of kind
 			switch {
 			case unicode.IsDigit(r):
 				kind = digits

@@ -12,32 +12,32 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// progress is the document of a job: how far its apps are.
+// progress is the document of a job: how far its apps have come.
 type progress struct {
-	Lease   *lease            `json:"lease,omitempty"` // of the run that makes the apps now, or was killed
+	Lease   *lease            `json:"lease,omitempty"` // of the run that applies the apps now, or was killed
 	Checked checked           `json:"checked,omitzero"`
 	Apps    map[string]record `json:"apps,omitempty"` // by their IDs
 }
 
-// A lease says who makes the apps, and until when, by the store's clock.
+// A lease says which run may apply the apps, and until when, by the store's clock.
 type lease struct {
 	Token string    `json:"token"`
 	Run   string    `json:"run"`
-	Task  string    `json:"task,omitempty"` // whose next attempt takes it over at once
+	Task  string    `json:"task,omitempty"` // a later run of the same task takes the lease over at once
 	Until time.Time `json:"until"`
 }
 
-// A record is how far one app is.
+// A record says how far one app has come.
 type record struct {
 	State   State             `json:"state"`
 	Token   string            `json:"token,omitempty"`
-	Ticket  string            `json:"ticket,omitempty"`  // of the migration that is under way, or was the last
+	Ticket  string            `json:"ticket,omitempty"`  // of the current or the last migration
 	Salt    string            `json:"salt"`              // of the sums
-	New     bool              `json:"new,omitempty"`     // there was no such app when it was sent
-	Again   bool              `json:"again,omitempty"`   // the last migration failed, or is forgotten: ask for another
-	Lost    int               `json:"lost,omitempty"`    // jobs for this declaration in a row whose end nobody saw
+	New     bool              `json:"new,omitempty"`     // the app didn't exist when it was sent
+	Again   bool              `json:"again,omitempty"`   // the last migration failed or was lost: ask for another
+	Lost    int               `json:"lost,omitempty"`    // consecutive jobs for this declaration with unknown ends
 	Sent    string            `json:"sent,omitempty"`    // sum of the declaration that was sent last
-	Settled map[string]string `json:"settled,omitempty"` // changes that stand: path -> sum of both values
+	Settled map[string]string `json:"settled,omitempty"` // differences that stay: path -> sum of both values
 	Run     string            `json:"run"`
 	At      time.Time         `json:"at"`
 }
@@ -53,14 +53,14 @@ const (
 	Failed  State = "failed"  // the migration, or what follows it, failed
 )
 
-// checked is when all apps were last as declared, and a sum of the declarations.
+// checked says when all apps were last as declared, with a sum of the declarations.
 type checked struct {
 	At   time.Time `json:"at"`
 	Salt string    `json:"salt"`
 	Sum  string    `json:"sum"`
 }
 
-// A writer is what one run writes to the document, under its lease.
+// A writer writes to the document for one run, under the run's lease.
 type writer struct {
 	*ledger.Renewal
 	ledger   *ledger.Ledger
@@ -68,7 +68,7 @@ type writer struct {
 	own      lease
 }
 
-// open leases the document. When another run has, the error is a *ledger.HeldError.
+// open leases the document. When another run has leased it, the error is a *ledger.HeldError.
 func (k *Kind) open(ctx context.Context) (progress, *writer, error) {
 	w := &writer{ledger: k.o.Ledger, document: k.document, own: lease{Token: rand.Text(), Run: k.o.Run,
 		Task: k.o.Ledger.Task()}}
@@ -90,6 +90,7 @@ func (k *Kind) open(ctx context.Context) (progress, *writer, error) {
 	return k.document.Last(), w, nil
 }
 
+// renew sets the lease to its full length from now on.
 func (w *writer) renew(p *progress, now time.Time) error {
 	own := w.own
 	own.Until = now.Add(w.ledger.Lease())
@@ -97,7 +98,7 @@ func (w *writer) renew(p *progress, now time.Time) error {
 	return nil
 }
 
-// change changes the document, by the store's time.
+// change changes the document. It passes the time of the store's clock.
 func (w *writer) change(ctx context.Context, change func(*progress, time.Time) error) error {
 	return w.document.Change(ctx, ledger.Change[progress]{Apply: func(p *progress) error {
 		now, _, err := w.ledger.Store().Now(ctx)
@@ -119,7 +120,8 @@ func (w *writer) write(ctx context.Context, edit func(*progress)) error {
 	})
 }
 
-// guard gives a context for one request, once the document shows that no other run makes the apps.
+// guard returns a context for one request, after it has renewed the lease: no other run applies the
+// apps then.
 func (w *writer) guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if err := w.write(ctx, func(*progress) {}); err != nil {
 		return nil, nil, err
@@ -142,7 +144,7 @@ func (w *writer) end(ctx context.Context) error {
 	})
 }
 
-// writeApp records how far an app is.
+// writeApp records how far an app has come.
 func (w *writer) writeApp(ctx context.Context, id string, r record) error {
 	return w.write(ctx, func(p *progress) {
 		if p.Apps == nil {
@@ -152,7 +154,7 @@ func (w *writer) writeApp(ctx context.Context, id string, r record) error {
 	})
 }
 
-// of is the record of an app; a new one when there is none.
+// recordOf returns the record of an app, or a new one when there is none.
 func (p progress) recordOf(a App) record {
 	r, known := p.Apps[a.ID()]
 	if !known {
@@ -161,7 +163,7 @@ func (p progress) recordOf(a App) record {
 	return r
 }
 
-// A Known app is what the ledger says of one.
+// A Known is what the ledger says about an app.
 type Known struct {
 	App    string    `json:"app"`
 	State  State     `json:"state"`
@@ -170,11 +172,11 @@ type Known struct {
 	Run    string    `json:"run"`
 	At     time.Time `json:"at"`
 
-	Otherwise []string `json:"otherwise,omitempty"` // fields that the service took and shows otherwise, ascending
+	Otherwise []string `json:"otherwise,omitempty"` // fields that the service shows otherwise than sent, sorted
 }
 
-// Known is what the ledger says of the job's apps, in order of their IDs. Nothing is asked of the
-// service.
+// Known returns what the ledger says about the job's apps, in order of their IDs. It asks the
+// service nothing.
 func (k *Kind) Known(ctx context.Context) ([]Known, error) {
 	p, _, err := k.document.Load(ctx)
 	var list []Known

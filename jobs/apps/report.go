@@ -8,7 +8,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 )
 
-// A Report is what came of one app, or what would.
+// A Report is the result for one app: of a run, or of a comparison that sends nothing.
 type Report struct {
 	ID      string   `json:"app"`
 	Name    string   `json:"name"`
@@ -16,18 +16,18 @@ type Report struct {
 	Ticket  string   `json:"ticket,omitempty"`
 	Result  Result   `json:"result"`
 	Changes []Change `json:"changes,omitempty"`
-	// Changes that stand: the service accepted values and shows others.
+	// Differences that stay: the service accepted values and shows others.
 	Otherwise  []Change  `json:"otherwise,omitempty"`
 	Unfinished bool      `json:"unfinished,omitempty"` // an earlier run sent something and didn't finish
 	Sections   []Section `json:"sections,omitempty"`
-	Seen       []string  `json:"seen,omitempty"`    // what the service answered in place of a plain answer
-	Warning    string    `json:"warning,omitempty"` // what sending the app may do to what the service doesn't show
+	Seen       []string  `json:"seen,omitempty"`    // answers of the service that weren't plain
+	Warning    string    `json:"warning,omitempty"` // what sending may do to settings that aren't shown
 	Err        error     `json:"-"`
 
-	barred bool // everything that was read of the app was refused to the token
+	barred bool // the token was refused every read of the app
 }
 
-// A Result is what an app needed.
+// A Result says what an app needed.
 type Result string
 
 // The results.
@@ -37,20 +37,20 @@ const (
 	Created   Result = "created"
 )
 
-// saw adds what the service answered, once.
+// saw adds an answer of the service to Seen, unless it is there already.
 func (r *Report) saw(what string) {
 	if what != "" && !slices.Contains(r.Seen, what) {
 		r.Seen = append(r.Seen, what)
 	}
 }
 
-// refused tells whether the token is good for nothing: it isn't known, or all that was asked for
-// this app was refused. A refusal of one app alone is that app's failure.
+// refused reports whether the token is no good for any app: it is unknown, or it was refused every
+// read of this app. Any other refusal is a failure of this app alone.
 func (r Report) refused() bool {
 	return errors.Is(r.Err, adjust.ErrAuth) && (r.barred || !adjust.Unclear(r.Err))
 }
 
-// visible are the changes whose present value the service shows.
+// visible returns the changes whose present value the service shows.
 func visible(changes []Change) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Have == unseen })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 )
 
-// request is the body of POST /app, complete but for force_update.
+// request returns the body of POST /app, without force_update.
 func (a App) request() adjust.App {
 	r := adjust.App{
 		Name: a.Name, BundleID: a.BundleID, StoreID: a.StoreID, Platform: a.Platform, TemplateAppToken: a.Template,
@@ -29,13 +29,13 @@ func (a App) request() adjust.App {
 	return r
 }
 
-// sum is of all that is declared.
+// sum returns a checksum of all that is declared.
 func (a App) sum(salt string) string {
 	c := &comparison{salt: salt}
 	return c.sum(a.declared())
 }
 
-// declared is all that is declared, for a sum.
+// declared returns all that is declared, for a checksum.
 func (a App) declared() map[string]any {
 	all := map[string]any{
 		"name": a.Name, "bundle_id": a.BundleID, "store_id": a.StoreID, "platform": a.Platform, "template": a.Template,
@@ -44,13 +44,13 @@ func (a App) declared() map[string]any {
 		"events": a.Events, "signature": a.Signature,
 		"editors": a.Editors, "ios": a.IOSSecret, "verify": a.Verify,
 	}
-	if a.Token != "" { // sums of other apps stay what they were
+	if a.Token != "" { // otherwise left out, so that recorded sums of other apps stay valid
 		all["token"] = a.Token
 	}
 	return all
 }
 
-// scrub takes the app's secrets out of the service's words, as they are and as JSON writes them.
+// scrub removes the app's secrets, as they are and as JSON writes them, from a text of the service.
 func (a App) scrub(text string) string {
 	for _, secret := range secrets([]any{anyMap(a.Setup), a.Overrides, a.IOSSecret}) {
 		quoted, _ := json.Marshal(secret) // a text can be quoted

@@ -19,8 +19,8 @@ type Section struct {
 // SectionsOf reads a ticket's result.
 func SectionsOf(t adjust.Ticket) []Section { return sectionsOf(t, func(s string) string { return s }) }
 
-// sectionsOf reads a ticket's result, in the order of the interface document. scrub takes secrets
-// out, which a service's words may repeat.
+// sectionsOf reads a ticket's result, in the order of the interface document. scrub removes
+// secrets, which the service's texts may repeat.
 func sectionsOf(t adjust.Ticket, scrub func(string) string) []Section {
 	var order []string
 	for _, s := range catalog.Sections() {
@@ -49,8 +49,8 @@ func sectionsOf(t adjust.Ticket, scrub func(string) string) []Section {
 	return list
 }
 
-// failures says in one line what failed: the first items of each section. It is empty when nothing
-// did.
+// failures returns what failed in one line: the first items of each section. It returns "" when
+// nothing failed.
 func failures(sections []Section) string {
 	const most = 2
 	var all []string

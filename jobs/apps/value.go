@@ -11,7 +11,7 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// canonical gives a value the types that JSON decodes to, with numbers as json.Number.
+// canonical returns a value in the types that JSON decodes to, with numbers as json.Number.
 func canonical(v any) any {
 	data, err := json.Marshal(plain(v))
 	if err != nil {
@@ -26,7 +26,7 @@ func canonical(v any) any {
 	return out
 }
 
-// equal compares canonical values. 1 and 1.0 are one number.
+// equal reports whether canonical values are equal. 1 and 1.0 are.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -57,13 +57,14 @@ func equal(a, b any) bool {
 
 var (
 	secretName = lazy.Regexp(`(?i)secret|password|passwd|private|credential|api_?key|access_?key|auth|bearer|sdk_?key`)
-	// A query's parameter that is likely a credential. Placeholders such as {gps_adid} are none.
+	// secretQuery finds a query's parameter that is likely a credential. Placeholders such as
+	// {gps_adid} aren't.
 	secretQuery = lazy.Regexp(`(?i)([?&][^=&{}]*(?:token|key|secret|pass|sig|auth)[^=&{}]*=)[^&{}]+`)
 	userInfo    = lazy.Regexp(`([a-z][a-z0-9+.-]*://)[^/@\s]+@`)
 )
 
-// hides tells whether the value at a path is a credential or may be one. The path ends with its
-// key.
+// hides reports whether the value at a path is a credential or may be one. The path ends with the
+// value's key.
 func hides(path []string) bool {
 	key := path[len(path)-1]
 	i := slices.Index(path, "channel_setup")
@@ -80,8 +81,8 @@ func hides(path []string) bool {
 		key)
 }
 
-// hiddenSetup names what is a credential in channel setup. What the interface document doesn't list
-// may be anything, and is hidden.
+// hiddenSetup reports whether a parameter of channel setup is a credential. A parameter that the
+// interface document doesn't list may be anything, and is hidden.
 func hiddenSetup(partner, parameter string) bool {
 	for _, p := range catalog.Partners() {
 		for _, s := range p.Setup {
@@ -93,7 +94,7 @@ func hiddenSetup(partner, parameter string) bool {
 	return true
 }
 
-// Mask gives a value, as JSON decodes it, without what may be a credential. path says where the
+// Mask returns a value, as JSON decodes it, without what may be a credential. path says where the
 // value is, such as channel_setup; items of lists are addressed by their names.
 func Mask(v any, path ...string) any {
 	path = slices.Clip(path)
@@ -114,7 +115,7 @@ func Mask(v any, path ...string) any {
 		out := make([]any, len(v))
 		for i, e := range v {
 			at := path
-			if name := idOf(e); name != "" && len(path) > 0 { // at the top, they are apps
+			if name := idOf(e); name != "" && len(path) > 0 { // without a path, the items are apps
 				at = append(path, name)
 			}
 			out[i] = Mask(e, at...)
@@ -126,7 +127,7 @@ func Mask(v any, path ...string) any {
 	return v
 }
 
-// idOf is the name that tells an item of a list from the others; empty: it has none.
+// idOf returns the name or ID that tells an item of a list from the others, or "" if it has none.
 func idOf(item any) string {
 	m, _ := item.(map[string]any)
 	for _, key := range []string{"name", "id"} {
@@ -137,11 +138,12 @@ func idOf(item any) string {
 	return ""
 }
 
+// maskText hides credentials in the addresses in a text.
 func maskText(s string) string {
 	return secretQuery().ReplaceAllString(userInfo().ReplaceAllString(s, "${1}***@"), "${1}***")
 }
 
-// shown writes a value on one line.
+// shown returns a value as JSON in one line, without credentials.
 func shown(v any, path ...string) string {
 	if v == nil {
 		return "(none)"

@@ -10,13 +10,13 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 )
 
-// mostLost is how many jobs are asked for, for one declaration, when nobody sees how they end and
-// the app still differs.
+// mostLost is the most jobs in a row that are asked for by one declaration when it isn't known how
+// they ended and the app still differs.
 const mostLost = 2
 
-// wait waits for the migration of the recorded ticket, TicketWait in all since it was given out. A
-// job whose end isn't seen by then, or whose ticket isn't known, is left alone: the app is compared
-// instead.
+// wait waits for the migration of the recorded ticket, until TicketWait after the ticket was given
+// out. A job that isn't over by then, or whose ticket the service doesn't know, is given up: the
+// app is compared instead.
 func (w *attempt) wait(ctx context.Context) error {
 	w.touched()
 	if w.mem.Ticket == "" { // no job was needed
@@ -56,7 +56,7 @@ func (w *attempt) wait(ctx context.Context) error {
 	return nil
 }
 
-// giveUp stops waiting for a job. What it should have changed is compared.
+// giveUp stops waiting for a job. The app is compared afterwards to see what the job did.
 func (w *attempt) giveUp(seen string) {
 	w.rep.saw(w.app.scrub(seen))
 	w.mem.State, w.sent, w.lost = Done, true, true

@@ -17,7 +17,8 @@ func (s *sender[V]) undelivered(l delivery[V]) {
 // again tells whether the service may have had the record before this delivery.
 func (s *sender[V]) again(l delivery[V]) bool { return s.work.states.Get(l.row)&store.Doubt != 0 }
 
-// acknowledge notes what became of a delivery. r says why the service rejected it.
+// acknowledge notes what became of a delivery, which is then no longer in flight. r says why the
+// service rejected the record, and is nil if it didn't.
 func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,8 +50,8 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 	s.signal()
 }
 
-// signal wakes the flusher when records wait to be released, and so few deliveries are left that a
-// worker may soon be idle.
+// signal wakes the flusher when records wait to be released, and so few deliveries are unfinished
+// that a worker may soon be idle.
 func (s *sender[V]) signal() {
 	if len(s.queues.next) == 0 || s.live > s.work.p.InFlight+s.ahead/2 {
 		return

@@ -7,9 +7,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// dedupe finds, bucket by bucket, which of the pending rows are sent already, from this file or
-// another one: the memory it takes depends on the file alone and not on how much was pushed before.
-// Those that remain go to ix when there is one.
+// dedupe finds out which of the pending rows have been sent already, from this file or another one.
+// It works bucket by bucket, so that its memory depends on the file alone and not on how much was
+// pushed before. The rows that remain are added to ix, unless it is nil.
 func (w *attempt[V]) dedupe(ctx context.Context, ix *store.IndexWriter) (err error) {
 	var readers []*store.IndexReader
 	defer func() {
@@ -63,13 +63,14 @@ func (w *attempt[V]) dedupe(ctx context.Context, ix *store.IndexWriter) (err err
 	return nil
 }
 
-// A counterpart is what became of a record elsewhere: accepted or unknown.
+// A counterpart is a record of another push that was accepted or is in doubt (store.Unknown).
 type counterpart struct {
 	store.Item
 	state store.State
 }
 
-// bucket compares items, which are by ID and row, with what became of the same IDs elsewhere.
+// bucket compares the rows of one bucket with the counterparts in other pushes. Items are sorted by
+// ID and row, others by ID.
 func (w *attempt[V]) bucket(items []store.Item, others []counterpart, ix *store.IndexWriter) error {
 	for len(items) > 0 {
 		n := 1
@@ -93,8 +94,9 @@ func (w *attempt[V]) bucket(items []store.Item, others []counterpart, ix *store.
 	return nil
 }
 
-// same compares the rows of one ID, and gives those that are to be sent, or may have been. They are
-// good until the next call.
+// same sets the states of the rows of one ID by comparing them with each other and with their
+// counterparts. It returns the rows that are to be sent, or may have been. They are valid until the
+// next call.
 func (w *attempt[V]) same(items []store.Item, others []counterpart) (live []store.Item) {
 	w.sent, w.maybe, live = w.sent[:0], w.maybe[:0], w.kept[:0]
 	for _, o := range others {
@@ -112,18 +114,18 @@ func (w *attempt[V]) same(items []store.Item, others []counterpart) (live []stor
 	for _, it := range items {
 		row := int64(it.Row)
 		now := w.states.Get(row)
-		// An earlier run may have found a duplicate or a conflict of a row that was pending, which
-		// another file has sent meanwhile. The row is looked up again, but never sent: the index of
-		// the push doesn't have it.
+		// An earlier run may have found this row to be a duplicate or a conflict of a row that was
+		// pending then, and that another file has sent since. The row is compared again, but never
+		// sent: the index of the push doesn't have it.
 		again := now == store.Duplicate || now == store.Conflict
 		s := now &^ store.Doubt
 		same, maybe := slices.Contains(w.sent, it.Content), slices.Contains(w.maybe, it.Content)
 		switch {
-		case s != store.Pending && s != store.Unknown && !again: // over before
+		case s != store.Pending && s != store.Unknown && !again: // an earlier run has finished it
 		case same, maybe && again:
 			w.states.Set(row, store.Duplicate|now&store.Doubt)
 		case maybe:
-			if now == store.Pending { // else it is known to be in doubt, or a person wants it sent again
+			if now == store.Pending { // otherwise it is in doubt already, or a person wants it sent again
 				w.states.Set(row, store.Unknown)
 			}
 			live = w.keep(live, it)
@@ -137,6 +139,7 @@ func (w *attempt[V]) same(items []store.Item, others []counterpart) (live []stor
 	return live
 }
 
+// keep adds a row to live; later rows with its content are duplicates of it.
 func (w *attempt[V]) keep(live []store.Item, it store.Item) []store.Item {
 	w.sent = append(w.sent, it.Content)
 	return append(live, it)

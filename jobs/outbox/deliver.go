@@ -11,9 +11,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// deliver sends one record, and notes what became of it. It sends nothing twice: Send repeats what
-// may be repeated, and a record that is still in doubt then is left for a later run, or for a
-// person.
+// deliver sends one record, and notes what became of it. It calls Send only once: Send itself
+// repeats what may be repeated, and a record that is in doubt after that is left for a later run,
+// or for a person.
 func (s *sender[V]) deliver(ctx context.Context, l delivery[V]) {
 	s.mu.Lock()
 	over := s.err != nil || ctx.Err() != nil
@@ -51,7 +51,8 @@ func (s *sender[V]) deliver(ctx context.Context, l delivery[V]) {
 // mostGiven is how many records in a row may be in doubt before the file is left for the next run.
 const mostGiven = 8
 
-// giveUp takes note of a record that is in doubt, and tells when the others aren't sent any more.
+// giveUp notes that a record is in doubt. It stops the sending of further records when the process
+// is being stopped, or after mostGiven records in a row.
 func (s *sender[V]) giveUp(ctx context.Context, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +66,8 @@ func (s *sender[V]) giveUp(ctx context.Context, err error) {
 	}
 }
 
-// attempt hands a record to Send. maybe tells whether the service may have taken it in an earlier
-// attempt, of this run or another one.
+// attempt calls Send for a record. maybe tells whether the service may have taken it in an earlier
+// request, of this run or another one.
 func (s *sender[V]) attempt(l delivery[V]) (maybe bool, err error) {
 	if err := May(s.ctx); err != nil {
 		return false, err

@@ -12,7 +12,8 @@ import (
 // block is how many records are compared with the first reading before any of them is sent.
 const block = 256
 
-// A digest is a hash over the records of a reading, with what it was after each block of them.
+// A digest is a hash over the records of one reading of the file. It keeps what the hash was after
+// each block of records.
 type digest struct {
 	sum     *xxhash.Digest
 	records int64
@@ -23,7 +24,7 @@ type digest struct {
 
 func newDigest() *digest { return &digest{sum: xxhash.New()} }
 
-// add takes the next record. full says that a block ends with it.
+// add adds the next record to the hash. full tells whether a block ends with it.
 func add[V any](d *digest, r *Record[V]) (full bool, err error) {
 	if r.Row <= d.last || r.Row > store.MaxRow {
 		return false, fmt.Errorf("row %d after row %d: rows must ascend, up to %d; split the file", r.Row, d.last,
@@ -49,6 +50,7 @@ func add[V any](d *digest, r *Record[V]) (full bool, err error) {
 	return true, nil
 }
 
+// text appends a text with its length.
 func (d *digest) text(s string) {
 	d.buf = binary.AppendUvarint(d.buf, uint64(len(s)))
 	d.buf = append(d.buf, s...)
@@ -56,7 +58,7 @@ func (d *digest) text(s string) {
 
 func (d *digest) String() string { return fmt.Sprintf("%016x", d.sum.Sum64()) }
 
-// agrees tells whether the blocks so far are those of the first reading.
+// agrees tells whether the blocks so far are the same as in the first reading.
 func (d *digest) agrees(first *digest) bool {
 	n := len(d.marks)
 	return n <= len(first.marks) && d.marks[n-1] == first.marks[n-1]

@@ -8,9 +8,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// Check does what Do does up to the sending, and writes nothing: neither the ledger nor the
-// rejects. each gets every row, in a reading of its own, with what would become of it; nil: nobody
-// asks.
+// Check does what Do does before it sends, and writes nothing: neither the ledger nor the rejects.
+// Unless each is nil, Check then reads the file once more and calls each for every row, with what
+// would become of it.
 func Check[V any](ctx context.Context, o *Outbox, p Task[V], each func(*Record[V], Disposition)) (Report, error) {
 	w := newAttempt(o, p)
 	defer w.spool.Close()
@@ -33,7 +33,7 @@ func Check[V any](ctx context.Context, o *Outbox, p Task[V], each func(*Record[V
 	return w.report, err
 }
 
-// A Disposition is what a check says of a row.
+// A Disposition is what would become of a row, as Check says it.
 type Disposition string
 
 // The dispositions.
@@ -47,7 +47,7 @@ const (
 	IsSkipped      Disposition = "skipped"
 )
 
-// disposition is what would become of a row, or what became of it.
+// disposition returns what would become of a row, or what became of it in an earlier run.
 func (w *attempt[V]) disposition(r *Record[V]) Disposition {
 	disposition, known := map[store.State]Disposition{
 		store.Accepted: SentBefore, store.Rejected: RejectedBefore, store.Refused: IsRefused,
@@ -60,7 +60,7 @@ func (w *attempt[V]) disposition(r *Record[V]) Disposition {
 		return disposition
 	case !w.report.Same || !w.resumed.Head.Pruned:
 		return ToSend
-	case r.Refusal != nil && !r.Expired: // what became of single rows is forgotten
+	case r.Refusal != nil && !r.Expired: // the states of single rows have been pruned
 		return IsRefused
 	}
 	return SentBefore

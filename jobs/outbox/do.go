@@ -15,55 +15,56 @@ type Task[V any] struct {
 	Name   string // of the file, the same in every run; it is logged
 	Source Source[V]
 
-	// Send sends a record, and is asked once for each in a run: it repeats by itself what may be
-	// repeated. resent counts the requests after one that may have been taken. Several records are
-	// sent at once.
+	// Send sends a record. It is called once for each record in a run, so it must itself repeat
+	// requests that may be repeated. resent counts the requests that followed one that the service
+	// may have taken. Several calls run at the same time.
 	Send     func(context.Context, V) (resent int, err error)
-	InFlight int                     // how many; 0: 32
+	InFlight int                     // how many records are sent at the same time; 0: 32
 	Tally    func(V) (string, int64) // key and amount of a record in File.Sums; nil: no sums
 
-	Quiet time.Duration // a file that was modified more recently is left for the next run; 0: none is
-	// Of rows that can be no records; with more the file looks like another kind of file, and
-	// nothing of it is sent. nil: no limit.
+	Quiet time.Duration // a file modified within this time is left for the next run; 0: files are taken at once
+	// How many rows may be invalid. A file with more looks like another kind of file, and nothing
+	// of it is sent. nil: no limit.
 	MaxRejects *Most
-	RejectsKey string // of the rejects file; empty: Name and ".rejects.csv"
-	Separator  rune   // between its cells, as between those of the file; 0: a comma
-	// What a person writes there in the place of what isn't right; nil: nothing is said.
+	RejectsKey string // key of the rejects file; empty: Name and ".rejects.csv"
+	Separator  rune   // between the cells of the rejects file, as in the file itself; 0: a comma
+	// Returns what the rejects file tells a person to write instead of a wrong cell; nil: nothing.
 	Instead     func(Rejection) string
-	Conflict    Rejection // what the rejects file says of a conflict; zero: a general text
+	Conflict    Rejection // what the rejects file says about a conflict; zero: a general text
 	ParkUnknown bool      // leave records in doubt for a person, instead of sending them again
 	// Send a record whose ID was sent with other content (with Order: from a later file), instead
 	// of rejecting it.
 	SendConflicts bool
 
-	// Order makes the rows of one ID keep their places: each is sent, also one that equals an
-	// earlier one, and none before those above it, and those of files of a lesser Order, are
-	// acknowledged. Files of the same Order come as they are pushed. Empty: rows of one ID and one
-	// Content are one record, which is sent once, whatever is sent before it.
+	// Order, unless empty, makes the service get the rows of one ID in their order. Each row is
+	// sent, even one that equals an earlier one, and only after all rows of its ID above it, and in
+	// files with a lesser Order, are acknowledged. Files with the same Order are ordered by when
+	// they are pushed. When Order is empty, rows with the same ID and Content are one record, which
+	// is sent once, in any order.
 	Order string
 
-	Again bool // read a file that ended though its version is the same: what is a good record may be another now
+	Again bool // read a finished file again though its version is the same, because other rows may be valid now
 
 }
 
-// A Report is what came of a push, or of a check.
+// A Report is the result of a push, or of a check.
 type Report struct {
 	File
-	Same    bool  // finished before with this content: nothing was done
-	Changed bool  // the name is known with other content
+	Same    bool  // the file was finished before with this content: nothing was done
+	Changed bool  // a file of this name was pushed before with other content
 	Sent    int64 // records that Send was asked to send in this run
 	Resent  int64 // requests for records that the service may have had
 	Spool   int64 // bytes of disk used
-	Index   int64 // bytes read of what was pushed before
-	// Of a check: a push leaves the file until then, because it may still be growing; zero: it
-	// doesn't.
+	Index   int64 // bytes read from the indexes of earlier pushes
+	// Set by a check: until then, a push would leave the file, because it may still be growing.
+	// Zero: a push would take it now.
 	Quiet time.Time
 }
 
-// Do pushes what is missing of a file, under the table's lease and in its context: it reads the
-// file, finds what was sent already, sends the rest, and writes the rejects. Doing it twice equals
-// doing it once. When it ends early, what became of each record is on record and the next Do goes
-// on.
+// Do pushes the records of a file that haven't been sent, under the table's lease and in its
+// context: it reads the file, finds what was sent already, sends the rest, and writes the rejects.
+// Doing it twice equals doing it once. When it ends early, the ledger has what became of each
+// record, and the next Do goes on from there.
 func Do[V any](ctx context.Context, l *Lease, o *Outbox, p Task[V]) (report Report, err error) {
 	w := newAttempt(o, p)
 	w.lease, w.pushes = l, l.Pushes
@@ -78,31 +79,32 @@ func Do[V any](ctx context.Context, l *Lease, o *Outbox, p Task[V]) (report Repo
 	return w.report, err
 }
 
-// A attempt is one Do or Check.
+// An attempt is one Do or Check.
 type attempt[V any] struct {
 	o *Outbox
 	p Task[V]
 
-	lease   *Lease // nil: it is a Check, and nothing is kept
+	lease   *Lease // nil in a Check, which writes nothing
 	stat    Stat
 	pushes  []*store.Push
-	resumed *store.Push // the push of this very content; nil: there is none
-	push    *store.Push // the same, or a new one
+	resumed *store.Push // the earlier push of this very content; nil: there is none
+	push    *store.Push // resumed, or a new push
 	states  *store.States
 
 	refusals store.Tallied
 	skipped  int64 // rows that are no records
-	unfit    int64 // rows that are refused for what stands in them, and not because they come too late
+	unfit    int64 // rows that are refused because of their cells, and not because they come too late
 	digest   *digest
 	spool    *store.Spool
 	report   Report
 
-	sent, maybe []uint64 // of dedupe
+	// Buffers of same, which dedupe calls.
+	sent, maybe []uint64
 	kept        []store.Item
 
-	words  map[int64]store.Words // with Order: what the service said of rows that the file had before, too
-	before *store.Push           // with Order: the file as it was, when it has changed
-	// With Order: IDs that have a record in doubt which isn't sent; no later one of theirs is.
+	words  map[int64]store.Words // with Order: why the service rejected rows that the file had before it changed
+	before *store.Push           // the latest push of this name, if the file has changed since
+	// With Order: IDs with a record in doubt that isn't sent again; nor are their later records.
 	stuck  map[[16]byte]struct{}
 	groups groups // with Order: IDs that have records in common
 }
@@ -158,9 +160,9 @@ func (w *attempt[V]) do(ctx context.Context) error {
 	return err
 }
 
-// begin makes a push that begins now. It starts after all others, so that their order doesn't
-// depend on the clocks of several machines, or on how quickly one push follows another. Nothing is
-// written.
+// begin makes a push that starts now, without writing it. Its start is later than those of all
+// other pushes, so that their order doesn't depend on the clocks of several machines, or on how
+// quickly one push follows another.
 func (w *attempt[V]) begin() *store.Push {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, p := range w.pushes {

@@ -28,13 +28,13 @@ func (s *sender[V]) keepFlushing(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// flush writes the next segment: what became of the deliveries that were acknowledged and, unless
-// it is the last one, which records may be sent once it is there.
+// flush writes the next segment of the push. A segment says what became of the deliveries that were
+// acknowledged and, unless it is the last one, which records may be sent as soon as it is written.
 func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	s.mu.Lock()
 	var gone []delivery[V]
 	if last {
-		for _, l := range s.ready { // no worker has taken them: they are as they were before
+		for _, l := range s.ready { // no worker took these, so they get their former states back
 			s.work.states.Set(l.row, l.was)
 		}
 		s.ready = nil
@@ -75,7 +75,7 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	return nil
 }
 
-// leave writes the last segment of a push that stays open: nothing is in flight.
+// leave writes the last segment of a push that stays open. Nothing may be in flight.
 func (s *sender[V]) leave(ctx context.Context) error {
 	err := s.flush(ctx, true)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *sender[V]) leave(ctx context.Context) error {
 	return err
 }
 
-// finish publishes the rejects, and ends the push unless something of it is left for a later run.
+// finish publishes the rejects, and ends the push unless some records are left for a later run.
 func (s *sender[V]) finish(ctx context.Context) error {
 	counts := s.work.states.Tally()
 	if counts.Pending > 0 && !s.queues.ordered {
@@ -103,7 +103,7 @@ func (s *sender[V]) finish(ctx context.Context) error {
 		}
 		return errors.Join(err, s.leave(ctx))
 	case counts.Pending > 0:
-		return s.leave(ctx) // they wait for others, and so does the file
+		return s.leave(ctx) // these wait for other records, so the push stays open
 	}
 	s.push.Head.Ended = time.Now().UTC()
 	if err := s.flush(ctx, true); err != nil {

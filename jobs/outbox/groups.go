@@ -8,20 +8,20 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// mostPairs are the rows of a file that may have two IDs. What is known of them is in memory.
+// mostPairs limits the rows of a file that have two IDs, because they are kept in memory.
 const mostPairs = 250_000
 
-// groups are IDs that have records in common, with Order. A record about two things keeps its place
-// among those of both, so the rows of a group are sent one at a time, as if they were of one ID;
-// what is known of earlier records stays that of each.
+// groups holds the groups of IDs that have records in common; it is used with Order only. A record
+// about two things must keep its order among the records of both, so the rows of a group are sent
+// one at a time, as if they had the same ID. The histories stay separate, one for each ID.
 type groups struct {
-	above     map[[16]byte][16]byte // towards the one that stands for the group, which is in it, too
-	pairs     int
+	above     map[[16]byte][16]byte // a union-find forest: the parent of each ID; a root is its own parent
+	pairs     int                   // rows with two IDs
 	histories map[[16]byte]*idHistory
-	rows      map[[16]byte][]store.Item // of each group; a row with two IDs is there twice
+	rows      map[[16]byte][]store.Item // by the group's root; a row with two IDs is there twice
 }
 
-// join makes one group of those of two IDs.
+// join unites the groups of two IDs.
 func (g *groups) join(a, b [16]byte) error {
 	if g.pairs++; g.pairs > mostPairs {
 		return fmt.Errorf("more than %d of its rows have two IDs; split the file", mostPairs)
@@ -38,27 +38,28 @@ func (g *groups) join(a, b [16]byte) error {
 	return nil
 }
 
-// root gives the ID that stands for the group of an ID: itself when it is in none.
+// root returns the ID that stands for the group of an ID, or the ID itself when it is in no group.
 func (g *groups) root(id [16]byte) [16]byte {
 	for {
 		up, in := g.above[id]
 		if !in || up == id {
 			return id
 		}
-		g.above[id] = g.above[up] // the way is shorter next time
+		g.above[id] = g.above[up] // shortens the path for the next time
 		id = up
 	}
 }
 
-// keep notes a row until all buckets are read.
+// keep stores a row until all buckets are read.
 func (g *groups) keep(it store.Item) {
 	id := g.root(it.ID())
 	g.rows[id] = append(g.rows[id], it)
 }
 
-// inGroups sets the states of the rows of the groups, in their order. When the rows of one ID don't
-// begin with those that were sent of it, all of them are sent from the first one on, and so are
-// those of the others: else a record about two would come again after later ones of the other.
+// inGroups sets the states of the rows of all groups, in the order of the rows. When the rows of
+// one ID don't begin with the records of it that were sent before, all of them are sent, from the
+// first one on. Then the rows of the other IDs of the group are all sent, too: otherwise a record
+// about two IDs would be sent again after later records of the other ID.
 func (w *attempt[V]) inGroups() {
 	for _, rows := range w.groups.rows {
 		slices.SortFunc(rows, func(a, b store.Item) int { return cmp.Or(cmp.Compare(a.Row, b.Row), a.CompareID(b)) })

@@ -16,9 +16,9 @@ type Lease = store.Lease
 
 type leaseKey struct{}
 
-// May returns an error when the push that gave ctx has lost its lease, and nil for any ctx that no
-// push gave. Send calls it right before a record goes out: the record may have waited for the
-// limiter, or the machine may have been suspended.
+// May returns an error when the push that ctx comes from has lost its lease, and nil for a ctx that
+// comes from no push. Send calls it right before it sends a record, because the record may have
+// waited for the limiter, or the machine may have been suspended.
 func May(ctx context.Context) error {
 	if l, is := ctx.Value(leaseKey{}).(*Lease); is {
 		return l.Leased()
@@ -26,8 +26,8 @@ func May(ctx context.Context) error {
 	return nil
 }
 
-// Hold does something under the lease of the table. When another process has it, the error is a
-// *ledger.HeldError.
+// Hold calls do while it holds the lease of the table. When another process has the lease, the
+// error is a *ledger.HeldError.
 func (o *Outbox) Hold(ctx context.Context, do func(context.Context, *Lease) error) (err error) {
 	l, err := o.table.Take(ctx, o.o.Run)
 	if err != nil {
@@ -45,5 +45,5 @@ func (o *Outbox) Hold(ctx context.Context, do func(context.Context, *Lease) erro
 	return err
 }
 
-// Tables are the tables of a ledger that something was pushed for.
+// Tables returns the tables of a ledger that files were pushed for.
 func Tables(ctx context.Context, l *ledger.Ledger) ([]string, error) { return store.Tables(ctx, l) }

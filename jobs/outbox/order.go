@@ -8,32 +8,33 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// An idHistory is what is known of one ID while states are set in order. There is one for each ID
-// of a bucket, however many rows it has. It serves one rule: the service gets the records of an ID
-// in the order of files, and in a file in the order of rows, and none of them twice.
+// An idHistory holds what is known about one ID while inOrder sets the states of its rows. There is
+// one for each ID of a bucket, however many rows the ID has. It serves one rule: the service gets
+// the records of an ID in the order of files, and within a file in the order of rows, and none of
+// them twice.
 type idHistory struct {
 	id       [16]byte
-	rows     int64 // of this file that have a state
+	rows     int64 // rows of this file whose state has been set
 	blocked  bool  // a record of an earlier file is pending or in doubt
 	late     bool  // a record of a later file was sent
 	revision revision
 }
 
-// A revision is what was sent of an ID while the file had another content. When the rows of the
-// file as it is now begin with the same records, these aren't sent again.
+// A revision holds the records of an ID that were sent before the file's content changed. When the
+// rows of the changed file begin with the same records, these aren't sent again.
 type revision struct {
 	sent     chain
-	rejected []refusal // those of sent that the service refused
-	doubt    bool      // the last one of sent is in doubt
-	gap      bool      // a record wasn't sent
-	// A record was sent after a gap or after one in doubt: all rows are sent again, from the first
-	// one on.
+	rejected []refusal // the records in sent that the service refused
+	doubt    bool      // the last record in sent is in doubt
+	gap      bool      // some record wasn't sent
+	// A record was sent after a gap or after a record in doubt. Then all rows are sent again, from
+	// the first one on.
 	broken   bool
-	rows     chain // the first rows of this file, as many as sent has
-	repeated bool  // rows are the records of sent
+	rows     chain // the first rows of the file as it is now, as many as sent has
+	repeated bool  // rows has the same records as sent
 }
 
-// A refusal is what the service said of the nth record of an ID.
+// A refusal says why the service refused the nth record of an ID.
 type refusal struct {
 	n     int64
 	words store.Words
@@ -52,8 +53,8 @@ func (c *chain) add(content uint64) {
 	c.n, c.sum = c.n+1, xxhash.Sum64(b[:])
 }
 
-// inOrder sets the states of the rows of a bucket so that those of an ID keep their order. It
-// writes all of them into the index of the push, also those that aren't sent.
+// inOrder sets the states of the rows of a bucket so that the rows of an ID are sent in order. It
+// adds all rows to the index of the push, including those that aren't sent.
 func (w *attempt[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.IndexWriter) error {
 	histories := map[[16]byte]*idHistory{}
 	historyOf := func(it store.Item) *idHistory {
@@ -107,7 +108,7 @@ func (w *attempt[V]) addSent(h *idHistory, push *store.Push, it store.Item, s st
 	switch {
 	case push == w.before:
 		h.revision.add(it, s, push.Words)
-	case push.Head.Name == w.p.Name: // a revision before that one
+	case push.Head.Name == w.p.Name: // an older content of the file than w.before; it doesn't count
 	case w.follows(push):
 		h.blocked = h.blocked || push.Newest && (s == store.Pending || s == store.Unknown)
 	default:
@@ -115,18 +116,18 @@ func (w *attempt[V]) addSent(h *idHistory, push *store.Push, it store.Item, s st
 	}
 }
 
-// add adds a record that the file had, and what became of it.
+// add adds a record that the file had before it changed, and what became of it.
 func (r *revision) add(it store.Item, s store.State, words map[int64]store.Words) {
 	sent := s == store.Accepted || s == store.Duplicate || s == store.Unknown || s == store.Rejected
 	switch {
 	case s == store.Pending:
 		r.gap = true
 	case r.gap || r.doubt || !sent:
-		r.broken = true // the last record that was sent may be none of sent
+		r.broken = true // the last record that the service got may not be in sent
 	default:
 		r.sent.add(it.Content)
 		r.doubt = s == store.Unknown
-		if s == store.Rejected { // sent again, it would come after those that were sent after it
+		if s == store.Rejected { // it isn't sent again, because it would come after its successors
 			r.rejected = append(r.rejected, refusal{r.sent.n, words[int64(it.Row)]})
 		}
 	}
@@ -140,13 +141,15 @@ func (w *attempt[V]) follows(p *store.Push) bool {
 	return p.Head.ID < w.resumed.Head.ID
 }
 
-// setState sets the state of the next row of an ID, or of two:
+// setState sets the state of the next row of one ID, or of two, by the first case that applies:
 //
-//	the rows begin as the file did before it changed       duplicate; in doubt or rejected as it was then
-//	a record of a later file was sent already              conflict, unless conflicts are sent
-//	a record before it is pending or in doubt              waiting
-//	in doubt, and so is one before it, or such are parked  stays so, and all later ones of its IDs wait
-//	else                                                   pending: it is sent
+//   - It repeats a record that was sent before the file changed: duplicate, or in doubt or rejected
+//     as that record was.
+//   - A record of a later file was sent already: conflict, unless SendConflicts is set.
+//   - An earlier record of its IDs is pending or in doubt: waiting.
+//   - It is in doubt, and so is an earlier record, or ParkUnknown is set: it stays in doubt, and
+//     all later records of its IDs wait.
+//   - Otherwise: pending, which means that it is sent.
 func (w *attempt[V]) setState(row int64, histories ...*idHistory) {
 	repeated, late, blocked := true, false, false
 	for _, h := range histories {

@@ -1,20 +1,21 @@
 // Package outbox pushes files of records to a service that takes them one by one, and remembers
-// what became of each. Without it a crash in the middle of a file would lose its rest or send its
-// beginning twice, and so would a file that repeats last night's records.
+// what became of each. Without it, a crash in the middle of a file would lose its rest or send its
+// beginning twice, and a file that repeats last night's records would send them twice.
 //
-// A kind brings the file and says how one record is sent; [Do] pushes what is missing of it, under
-// the one lease of the table. The file is read twice: once to check every row and to find what was
-// sent before, and once to send.
+// The caller, a kind of job, provides the file and the function that sends one record; [Do] pushes
+// the records that haven't been sent, under the one lease of the table. The file is read twice:
+// once to check every row and to find what was sent before, and once to send.
 //
 //	read ─ validate ─ dedupe ─────────────── read again ─ queue ─ segment ─ send ─ acknowledge ─ segment ─┬─ rejects file
 //	         │          │                                   │        │                              │     └─ ended
 //	         │          └ duplicates, conflicts             │        └ may be sent from here on     └ on record
 //	         └ refused, of the same content as before       └ with Order: one record of an ID at a time
 //
-// What may be sent is on record before it is sent, and what became of it after that. So a run that
-// is killed leaves in doubt what it had released and hadn't put on record: eight times what is in
-// flight at most. The outbox repeats nothing: Send does that, as far as the service allows. What is
-// in doubt after Send is left for a later run or, with ParkUnknown, for a person.
+// A segment of the ledger releases records before they are sent, and a later segment says what
+// became of them. A run that is killed therefore leaves in doubt the records that were released and
+// whose result wasn't written: at most eight times InFlight. The outbox itself repeats no request:
+// Send does that, as far as the service allows. A record that is in doubt after Send is left for a
+// later run or, with ParkUnknown, for a person.
 //
 // The words: a file has rows; a row that can be sent is a record, with an ID and a content; a
 // record on its way is a delivery, in flight until the service acknowledges it; a push is what
@@ -40,18 +41,18 @@ type Options struct {
 	Table  string
 	Run    string // the run's ID
 
-	SpoolDir string       // 28 bytes a record of the file that is pushed
+	SpoolDir string       // folder for temporary files: 28 bytes for each record of the file that is pushed
 	Rejects  *blob.Bucket // where rejects files go; nil: nowhere
 
-	Keep      time.Duration // of records, so that they aren't sent again by another file; 0: nine days
+	Keep      time.Duration // how long records are remembered, so that no other file sends them again; 0: nine days
 	ReadAhead int           // records read ahead of those in flight, so that one slow ID holds up no others; 0: 1,000
-	Flush     time.Duration // an acknowledged record is on record after so long at the latest; 0: two seconds
+	Flush     time.Duration // the longest time until an acknowledged record is in the ledger; 0: two seconds
 	Log       *slog.Logger  // nil: nothing is logged
 }
 
-// An Outbox is what is on record of the files of one table, and pushes more of them. Files are
-// pushed one after the other, under the table's lease, so that what two of them have in common is
-// sent once. It is safe for concurrent use.
+// An Outbox pushes the files of one table, and knows what the ledger has about those pushed before.
+// Files are pushed one after the other, under the table's lease, so that a record that two of them
+// have in common is sent once. It is safe for concurrent use.
 type Outbox struct {
 	o     Options
 	table *store.Table
@@ -76,31 +77,32 @@ func New(o Options) *Outbox {
 	}
 }
 
-// A File is one push: a name with one content. Rows are counted once each, but for Doubtful.
+// A File describes one push: a name with one content. Each row is counted in one of the numbers
+// from Pending to Conflicts; Partly and Doubtful count some of the same rows again.
 type File struct {
 	Name    string    `json:"name"`
 	Version string    `json:"version"`
 	Digest  string    `json:"digest"`
-	Run     string    `json:"run"` // the last that worked on it
+	Run     string    `json:"run"` // the last run that worked on it
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// When something was last put on record; once it has ended, when it did.
+	// When the ledger was last written for it; once it has ended, when it ended.
 	Last       time.Time            `json:"last"`
 	Rows       int64                `json:"rows"`
-	Skipped    int64                `json:"skipped"` // beside those: rows of totals, notes and empty ones
+	Skipped    int64                `json:"skipped"` // not among Rows: totals, notes and empty rows
 	Pending    int64                `json:"pending"` // to be sent
 	Accepted   int64                `json:"accepted"`
 	Rejected   int64                `json:"rejected"`         // by the service
-	Partly     int64                `json:"partly,omitempty"` // of those: the service took a part of them
-	Unknown    int64                `json:"unknown"`          // the service may have them
-	Refused    int64                `json:"refused"`          // before they were sent
+	Partly     int64                `json:"partly,omitempty"` // among Rejected: the service took a part of them
+	Unknown    int64                `json:"unknown"`          // in doubt: the service may have them
+	Refused    int64                `json:"refused"`          // by the kind, before they were sent
 	Duplicates int64                `json:"duplicates"`       // sent from another row or file
-	Conflicts  int64                `json:"conflicts"`        // sent from there with other content
-	Doubtful   int64                `json:"doubtful"`         // of all, those that may have been sent more than once
+	Conflicts  int64                `json:"conflicts"`        // sent from another row or file with other content
+	Doubtful   int64                `json:"doubtful"`         // rows of any state that may have been sent twice or more
 	Sums       map[string]store.Sum `json:"sums,omitempty"`
 	Rejects    string               `json:"rejects,omitempty"` // key of the rejects file; empty: there is none
 	Reasons    []store.Reason       `json:"reasons,omitempty"` // why rows aren't taken, those with most rows first
-	// Why nothing of it is sent, or nothing more; empty: it may be.
+	// Why nothing of it is sent, or nothing more; empty: nothing is wrong.
 	Error string `json:"error,omitempty"`
 }
 
@@ -108,8 +110,7 @@ type File struct {
 // records are remembered.
 const Recent = 9 * 24 * time.Hour
 
-// Latest are files as they are now, the latest first, of what Files gives: one that changed counts
-// once.
+// Latest returns the latest push of each name from a result of Files, the latest first.
 func Latest(all []File) (list []File) {
 	known := map[string]bool{}
 	for _, f := range all {
@@ -124,24 +125,26 @@ func Latest(all []File) (list []File) {
 // Open tells whether there is something left to do.
 func (f File) Open() bool { return f.Ended.IsZero() }
 
-// NotTaken is how many rows weren't taken as they are: by the kind, by the service, or because of
-// another row.
+// NotTaken returns how many rows weren't taken: refused by the kind, rejected by the service, or in
+// conflict with another row.
 func (f File) NotTaken() int64 { return f.Refused + f.Rejected + f.Conflicts }
 
-// Begun tells whether the service may have any of it.
+// Begun tells whether the service may have any record of the file.
 func (f File) Begun() bool { return f.Accepted+f.Rejected+f.Unknown+f.Doubtful > 0 }
 
-// Files gives what is known of all files, the latest first, without Sums. A file that changed is
-// there several times.
+// Files returns what is known about all pushes, the latest first, without Sums. A file that changed
+// is in it several times.
 func (o *Outbox) Files(ctx context.Context) ([]File, error) {
 	return o.files(ctx, func(*store.Push) bool { return false })
 }
 
-// Summed is Files with Sums, which takes another call of the ledger's bucket for each.
+// Summed returns the same as Files, with Sums. It takes another call of the ledger's bucket for
+// each file.
 func (o *Outbox) Summed(ctx context.Context) ([]File, error) {
 	return o.files(ctx, func(*store.Push) bool { return true })
 }
 
+// files reads all pushes; deep says which of them are read with their sums.
 func (o *Outbox) files(ctx context.Context, deep func(*store.Push) bool) (files []File, err error) {
 	pushes, err := o.table.Pushes(ctx, deep)
 	for _, p := range slices.Backward(pushes) {

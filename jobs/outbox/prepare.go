@@ -9,8 +9,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// prepare reads the file for the first time and finds out which of its rows are to be sent. The
-// records of a new push are written.
+// prepare reads the file for the first time and finds out which of its rows are to be sent. For a
+// new push it writes the index of its records, unless it is a Check.
 func (w *attempt[V]) prepare(ctx context.Context) (err error) {
 	if w.stat, err = w.p.Source.Stat(ctx); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (w *attempt[V]) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// known gives the latest push of the name that had something to send.
+// known returns the latest push of the file's name that came as far as sending, or nil.
 func (w *attempt[V]) known() *store.Push {
 	for _, p := range slices.Backward(w.pushes) {
 		if p.Head.Name == w.p.Name && p.Head.Whole > 0 {
@@ -65,7 +65,8 @@ func (w *attempt[V]) known() *store.Push {
 	return nil
 }
 
-// validate reads the file for the first time.
+// validate reads the file for the first time: it notes which rows are refused, and spools the
+// others for dedupe.
 func (w *attempt[V]) validate(ctx context.Context) error {
 	w.digest = newDigest()
 	err := w.p.Source.Read(ctx, false, func(r *Record[V]) error {
@@ -101,7 +102,7 @@ func (w *attempt[V]) validate(ctx context.Context) error {
 	return w.pinned(ctx)
 }
 
-// pinned tells whether the file is still the one that was found.
+// pinned returns an error when the file is no longer the version that prepare found.
 func (w *attempt[V]) pinned(ctx context.Context) error {
 	now, err := w.p.Source.Stat(ctx)
 	if err != nil {
@@ -114,7 +115,7 @@ func (w *attempt[V]) pinned(ctx context.Context) error {
 	return nil
 }
 
-// resume finds what is known of this content, and takes over what became of its rows.
+// resume looks for an earlier push of this content, and takes over what became of its rows.
 func (w *attempt[V]) resume() error {
 	last := w.known()
 	if last == nil {
@@ -130,7 +131,7 @@ func (w *attempt[V]) resume() error {
 	}
 	w.resumed = last
 	if w.p.Order != "" {
-		w.p.Order = last.Head.Order // the file may have been copied anew since
+		w.p.Order = last.Head.Order // Order may differ now, because the file was copied again
 	}
 	if !last.Open() {
 		w.report.Same, w.report.File = true, fileOf(last)
@@ -142,12 +143,12 @@ func (w *attempt[V]) resume() error {
 	return nil
 }
 
-// merge gives the state of a row from this reading and from what is on record.
+// merge returns the state of a row, given its state from this reading and the recorded one.
 func (w *attempt[V]) merge(read, recorded store.State) store.State {
 	switch s := recorded &^ store.Doubt; {
 	case read == store.None || s == store.None:
 		return read
-	case read == store.Refused && (s == store.Pending || s == store.Unknown): // it has expired meanwhile
+	case read == store.Refused && (s == store.Pending || s == store.Unknown): // it has expired since
 		return store.Refused | recorded&store.Doubt
 	}
 	return recorded

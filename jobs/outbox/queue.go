@@ -6,19 +6,19 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// queues hold the records that were read and that no segment has released yet. With Order, an ID
-// has one delivery at a time at most: its next record waits until a segment says what became of the
-// one before.
+// queues holds the records that were read and that no segment has released yet. With Order, an ID
+// has at most one delivery at a time: its next record is released by the segment that says what
+// became of the one before it.
 type queues[V any] struct {
 	ordered bool
-	kept    int64         // how many there are
-	next    []delivery[V] // those that the next segments release
-	// By key: of each ID, or group, that has a record in next, or in flight: those after it.
+	kept    int64         // how many records there are in next and behind
+	next    []delivery[V] // the records that the next segments release
+	// For each ID, or group, with a record in next or in flight: the records after that one.
 	behind map[[16]byte][]delivery[V]
 }
 
-// enter takes a record that was read, or writes it to the rejects when it isn't to be sent. It
-// waits while ReadAhead records are in the queues.
+// enter puts a record that was read into its queue, waiting while ReadAhead records are in the
+// queues. When the record isn't to be sent, enter writes it to the rejects, if it belongs there.
 func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,9 +47,9 @@ func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
 	return nil
 }
 
-// advance puts the next record of a queue into the next segment, which is also the one that says
-// what became of the record before it. After a record in doubt that isn't sent again, the others of
-// its ID are left as they are.
+// advance moves the first record of a queue to next, so that the next segment releases it. The same
+// segment says what became of the record before it. Records that can't be sent because an earlier
+// one of their IDs is in doubt are skipped.
 func (s *sender[V]) advance(key [16]byte) {
 	if !s.queues.ordered {
 		return
@@ -68,14 +68,15 @@ func (s *sender[V]) advance(key [16]byte) {
 	s.queues.behind[key] = queue[1:]
 }
 
-// isStuck tells whether an earlier record of one of its IDs is in doubt, and isn't sent again.
+// isStuck tells whether a delivery can't be sent because an earlier record of one of its IDs is in
+// doubt and isn't sent again.
 func (w *attempt[V]) isStuck(l delivery[V]) bool {
 	_, stuck := w.stuck[l.id]
 	_, also := w.stuck[l.also]
 	return stuck || also
 }
 
-// stick says that no later record of its IDs is sent.
+// stick marks the IDs of a delivery, so that no later record of theirs is sent.
 func (w *attempt[V]) stick(l delivery[V]) {
 	w.stuck[l.id] = struct{}{}
 	if l.also != [16]byte{} {

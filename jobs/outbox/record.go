@@ -11,22 +11,24 @@ import (
 
 // A Source is a file that can be read twice.
 type Source[V any] interface {
-	// Stat says which file it is now. It is asked before, between and after the readings.
+	// Stat returns the version of the file as it is now. It is called before, between and after the
+	// readings.
 	Stat(ctx context.Context) (Stat, error)
 
-	// Header names the original columns, for the rejects file, once a reading has begun.
+	// Header returns the names of the file's own columns, for the rejects file. It is called only
+	// after a reading has begun.
 	Header() []string
 
-	// Read calls each for every record, in order. In the first reading (sending is false) the Value
-	// and Cells of good records aren't looked at; in the second both must stay valid afterwards.
-	// The Record itself is only looked at during the call. An error of each ends the reading and is
-	// returned.
+	// Read calls each for every record, in order. In the first reading (sending is false), the
+	// Value and Cells of good records aren't used; in the second, both must stay valid after the
+	// call. The Record itself is used only during the call. An error from each ends the reading,
+	// and Read returns it.
 	Read(ctx context.Context, sending bool, each func(*Record[V]) error) error
 }
 
-// A Stat pins a file.
+// A Stat identifies the content of a file.
 type Stat struct {
-	Version  string    // another one means other content: a generation, an ETag, or size and time
+	Version  string    // changes with the content: a generation, an ETag, or size and time
 	Modified time.Time // by the store's clock
 	Size     int64     // bytes
 }
@@ -35,20 +37,21 @@ type Stat struct {
 // reading.
 type Record[V any] struct {
 	Row     int64    // from 1, ascending; gaps are allowed
-	ID      [16]byte // 128-bit hash of what identifies it, or, with Push.Order, what it is about; evenly spread
-	Also    [16]byte // with Push.Order: another thing that it is about, which is in Content, too; zero: none
+	ID      [16]byte // 128-bit hash of what identifies it or, with Task.Order, of the thing it is about; evenly spread
+	Also    [16]byte // with Task.Order: hash of a second thing that it is about, also in Content; zero: none
 	Content uint64   // hash of the rest
 	Value   V
-	Refusal *Rejection // not nil: it isn't sent
-	Expired bool       // refused by the clock alone: it may have been good in an earlier reading. ID and Content count
-	// Why the row is no record, such as "is a row of totals"; then nothing else counts. Empty: it
-	// is one.
+	Refusal *Rejection // why it isn't sent; nil: it is to be sent
+	Expired bool       // refused only by the clock: it may have been good before, so ID and Content must be set
+	// Why the row isn't a record, such as "is a row of totals"; the other fields are then ignored.
+	// Empty: it is a record.
 	Skipped string
-	Cells   []string // as they stand in the file
+	Cells   []string // as they are in the file
 }
 
-// A Rejection says why a record isn't taken, by the kind (as Refusal) or by the service (as an
-// error of Send). Its words are kept in the ledger: they never quote what identifies a person.
+// A Rejection says why a record isn't taken: by the kind, in Record.Refusal, or by the service, as
+// an error of Send. Its words are kept in the ledger, so they must never quote what identifies a
+// person.
 type Rejection struct{ Field, Reason string }
 
 func (r *Rejection) Error() string {
@@ -61,22 +64,23 @@ func (r *Rejection) Error() string {
 // Is makes every Rejection an ErrRejected.
 func (r *Rejection) Is(target error) bool { return target == ErrRejected }
 
-// What Send tells by. nil: accepted; jobs.ErrDenied: stop everything; any other error: the record
-// was surely not taken, it stays pending and the file fails.
+// The errors that Send returns. Besides these, nil means that the record was accepted, and
+// jobs.ErrDenied that everything must stop. Any other error means that the record was surely not
+// taken: it stays pending and the file fails.
 var (
-	// ErrRejected: the service will never take this record. A *Rejection has the words.
+	// ErrRejected means that the service will never take this record. A *Rejection says why.
 	ErrRejected = errors.New("rejected")
-	// ErrHad: the service refuses the record because it has it already: from an earlier attempt,
-	// when there was one that may have been taken. It comes with an ErrRejected, for when there was
-	// none.
+	// ErrHad means that the service refuses the record because it has it already. The record counts
+	// as accepted when an earlier attempt may have been taken. Otherwise it counts as rejected, so
+	// Send must return an ErrRejected along with it.
 	ErrHad = errors.New("the service has it already")
-	// ErrUnknown: the service may have taken it.
+	// ErrUnknown means that the service may have taken the record.
 	ErrUnknown = errors.New("it isn't known whether the record was taken")
 )
 
-// SendError puts the error of a service's client in the words of Send. denied and unknown are what
-// the client says for jobs.ErrDenied and ErrUnknown; a record that the service will never take has
-// an error with a Refusal, which says why.
+// SendError translates an error of a service's client into one that Send may return. denied and
+// unknown are the client's errors for jobs.ErrDenied and ErrUnknown. When the service will never
+// take a record, the client's error has a method Refusal, which says why.
 func SendError(err, denied, unknown error) error {
 	var r interface{ Refusal() string }
 	switch {
@@ -90,26 +94,26 @@ func SendError(err, denied, unknown error) error {
 	return err
 }
 
-// What Do says of a file.
+// The errors of Do about a file.
 var (
-	// ErrGrowing: the file is being written; the next run takes it.
+	// ErrGrowing means that the file is being written; the next run takes it.
 	ErrGrowing = errors.New("still being written")
-	// ErrTooMany: more rejects than allowed before anything of the file was sent; nothing of it is.
+	// ErrTooMany means that the file has more rejects than allowed; nothing of it is sent.
 	ErrTooMany = errors.New("too many rejects")
-	// ErrForgotten: the file was pushed so long ago that nothing tells its new records from those
-	// that were sent.
+	// ErrForgotten means that the file has changed, but was pushed so long ago that its new records
+	// can't be told from those that were sent.
 	ErrForgotten = errors.New("pushed before with other content, and its records are no longer known")
 )
 
-// An UnfitError is what is wrong with a file as a whole: it can't be cut into rows, or lacks a
-// column. It stays until the file or the job is another. What is wrong with the way to the file is
-// none.
+// An UnfitError says what is wrong with a file as a whole: it can't be cut into rows, or lacks a
+// column. The error recurs until the file or the job is changed. A file that can't be reached is
+// not an UnfitError.
 type UnfitError struct{ Err error }
 
 func (e *UnfitError) Error() string { return e.Err.Error() }
 func (e *UnfitError) Unwrap() error { return e.Err }
 
-// lasting tells whether an error stays until somebody does something about the file, or the job.
+// lasting tells whether an error recurs until somebody changes the file, or the job.
 func lasting(err error) bool {
 	var unfit *UnfitError
 	return errors.Is(err, ErrTooMany) || errors.Is(err, ErrForgotten) || errors.As(err, &unfit)
@@ -130,14 +134,15 @@ func (e *QuietError) Error() string {
 // Is makes every QuietError an ErrGrowing.
 func (e *QuietError) Is(target error) bool { return target == ErrGrowing }
 
-// Most bounds rejects that can be no records. Share > 0 is that share of the rows; else Count
-// counts.
+// Most limits the invalid rows of a file: to a Share of its rows if that is above 0, otherwise to
+// Count.
 type Most struct {
 	Count int64
 	Share float64
 }
 
-// exceeded tells whether rejects are more than m allows of rows; nil allows all.
+// exceeded returns an ErrTooMany when a file with so many rows has more rejects than m allows. A
+// nil m allows any number.
 func (m *Most) exceeded(rejects, rows int64) error {
 	switch {
 	case m == nil:

@@ -16,11 +16,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// rejects is the file of records that aren't taken, while it is written: the cells as the file has
-// them, and RejectColumns. Rows ascend, but for those that the service refused: they come when its
-// answer does. It begins with the mark of UTF-8, without which Excel takes it for another encoding.
+// rejects is the rejects file while it is being written. For each record that isn't taken it has
+// the cells of the original file, and RejectColumns. Rows ascend, except those that the service
+// rejected, which are added when its answer comes. The file begins with a byte order mark, without
+// which Excel doesn't take it for UTF-8.
 type rejects struct {
-	name      string // of the file
+	name      string // of the file that is pushed
 	header    func() []string
 	separator rune
 	instead   func(Rejection) string
@@ -31,7 +32,7 @@ type rejects struct {
 	cells     []string
 }
 
-// utf8Mark stands before a text in UTF-8.
+// utf8Mark is the byte order mark, which shows that a text is in UTF-8.
 const utf8Mark = "\ufeff"
 
 func (w *attempt[V]) newRejects() (*rejects, error) {
@@ -62,7 +63,7 @@ func (r *rejects) add(row int64, why Rejection, cells []string) error {
 	return r.write(append(r.cells, why.Field, why.Reason, r.instead(why), strconv.FormatInt(row, 10), r.name))
 }
 
-// write writes a line, and changes its cells to those that a spreadsheet doesn't compute.
+// write writes a line. It replaces the cells in place by their Guarded forms.
 func (r *rejects) write(cells []string) error {
 	for i, cell := range cells {
 		cells[i] = Guarded(cell)
@@ -78,8 +79,8 @@ func (r *rejects) drop() {
 	_ = os.Remove(r.file.Name())
 }
 
-// put makes the file visible under key, whole or not at all, or removes the one of an earlier run
-// when nothing is rejected.
+// put publishes the file under key, whole or not at all. When nothing is rejected, it removes the
+// file of an earlier run instead.
 func (r *rejects) put(ctx context.Context, bucket *blob.Bucket, key string) (put bool, err error) {
 	if r.rows == 0 {
 		if err := bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
@@ -109,8 +110,8 @@ func (r *rejects) put(ctx context.Context, bucket *blob.Bucket, key string) (put
 	return true, nil
 }
 
-// private lets nobody else read a file of rejects: its cells identify people. What keeps others out
-// of a bucket of objects is the bucket's own rules.
+// private lets only the owner read a rejects file in a folder, because its cells identify people.
+// In an object store, the bucket's own rules must keep others out.
 func private(as func(any) bool) error {
 	var f *os.File
 	if as(&f) {
@@ -119,7 +120,7 @@ func private(as func(any) bool) error {
 	return nil
 }
 
-// publish puts the rejects where the options say, and gives their key.
+// publish puts the rejects where the options say, and returns their key: empty when there are none.
 func (w *attempt[V]) publish(ctx context.Context, r *rejects) (string, error) {
 	if w.o.o.Rejects == nil {
 		return "", nil
@@ -134,7 +135,8 @@ func (w *attempt[V]) publish(ctx context.Context, r *rejects) (string, error) {
 	return w.p.RejectsKey, nil
 }
 
-// note writes a record that isn't taken to the rejects; words are those of the service.
+// note adds a record that isn't taken to the rejects. words holds, by row, why the service rejected
+// records.
 func (w *attempt[V]) note(r *rejects, l delivery[V], words map[int64]store.Words) error {
 	switch w.states.Get(l.row) &^ store.Doubt {
 	case store.Refused:
@@ -150,8 +152,8 @@ func (w *attempt[V]) note(r *rejects, l delivery[V], words map[int64]store.Words
 	return nil
 }
 
-// explain reads a file, when nothing of it is sent, for the second time, to publish what is wrong
-// with it.
+// explain publishes the rejects of a file when nothing of it is sent. To do so, it reads the file
+// for the second time.
 func (w *attempt[V]) explain(ctx context.Context) error {
 	if w.o.o.Rejects == nil {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// reread reads the file for the second time. It gives the records of a block once the block has the
-// digest that it had in the first reading: what is sent is what was validated.
+// reread reads the file for the second time. It calls each for the records of a block only when the
+// block has the same digest as in the first reading, so that what is sent is what was validated.
 func (w *attempt[V]) reread(ctx context.Context, each func(delivery[V]) error) error {
 	again := newDigest()
 	var waiting []delivery[V]

@@ -10,20 +10,20 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// grace is how long deliveries may take to be acknowledged when the process is being stopped. The
-// process has ten seconds, and the last segment is written after the grace.
+// grace is how long deliveries in flight may go on when the process is being stopped. The process
+// has ten seconds, and the last segment is written after the grace.
 const grace = 3 * time.Second
 
 // A delivery is a record on its way: read, released, in flight until the service acknowledges it.
 type delivery[V any] struct {
 	row     int64
-	queue   [16]byte // its ID, or the one that stands for its group
+	queue   [16]byte // key of its queue: its ID, or the root of its group
 	id      [16]byte
 	also    [16]byte // zero: none
 	value   V
 	refusal *Rejection
 	cells   []string
-	was     store.State // before it was released
+	was     store.State // its state before it was released
 }
 
 // send reads the file for the second time and sends what is pending.

@@ -8,11 +8,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// foldAbove is how many segments follow one that says all, at least, before the next that says all.
-// Of a large file there are more, because such a segment is larger.
+// foldAbove is the least number of segments after which the next one is a whole segment, which has
+// the states of all rows. A large file has more segments between two whole ones, because its whole
+// segments are larger.
 const foldAbove = 64
 
-// mostAhead bounds the deliveries that a segment lets go beyond those in flight, as a multiple of
+// mostAhead limits how many deliveries are released beyond those in flight, as a multiple of
 // InFlight. They keep the workers busy while the next segment is written.
 const mostAhead = 7
 
@@ -21,35 +22,35 @@ const mostAhead = 7
 //
 //	reader ─ queues.next ─ flusher: a segment says that it may have been sent ─ ready ─ worker: Send ─ acknowledged ─ flusher
 //
-// A kill leaves in doubt the deliveries that a segment has released and none has acknowledged:
-// never more than eight times InFlight, and little more than InFlight itself when the ledger is
-// quicker than the service.
+// A kill leaves in doubt the deliveries that one segment has released and no later one has recorded
+// as acknowledged: never more than eight times InFlight, and little more than InFlight itself when
+// the ledger is quicker than the service.
 type sender[V any] struct {
 	work    *attempt[V]
 	push    *store.Push
 	ctx     context.Context // of Send
 	rejects *rejects
-	wake    chan struct{} // of the flusher
+	wake    chan struct{} // wakes the flusher
 
-	begun  bool // a segment of this run says all
+	begun  bool // this run has written a whole segment
 	mu     sync.Mutex
 	moved  *sync.Cond // there is room in the queues
-	handed *sync.Cond // there is something to send, or nothing will be
+	handed *sync.Cond // there is something to send, or there never will be
 	queues queues[V]
-	ready  []delivery[V] // to be sent; a segment that is on record says that they may have been
-	// Deliveries: released by a segment, or by one that is being written, and not acknowledged.
+	ready  []delivery[V] // released by a written segment, and waiting for a worker
+	// Deliveries that aren't acknowledged, and that a segment has released or is about to release.
 	live         int
-	ahead        int     // how many deliveries there may be beyond InFlight
-	ended        bool    // all was read
-	err          error   // the first one; after it nothing more is sent
+	ahead        int     // how far live may exceed InFlight
+	ended        bool    // the whole file has been read
+	err          error   // the first error; after it, nothing more is sent
 	halted       bool    // nothing more is released, because the process is being stopped
-	acknowledged []int64 // rows, since the last segment
+	acknowledged []int64 // rows acknowledged since the last segment
 	words        map[int64]store.Words
 	sums         map[string]store.Sum
 	sent         int64
 	resent       int64
-	given        int   // records in a row that are in doubt
-	lost         error // what was said of the last of them
+	given        int   // how many records in a row are in doubt
+	lost         error // the error of the last record in doubt
 }
 
 func newSender[V any](w *attempt[V], ctx context.Context) *sender[V] {
@@ -62,8 +63,8 @@ func newSender[V any](w *attempt[V], ctx context.Context) *sender[V] {
 	return s
 }
 
-// release takes the records that the next segment lets be sent: as many as fit beside the
-// deliveries that aren't acknowledged.
+// release takes records from the queue for the next segment to release: as many as are allowed
+// beside the deliveries that aren't acknowledged yet.
 func (s *sender[V]) release() (gone []delivery[V]) {
 	if s.err != nil || s.halted {
 		return nil
@@ -93,15 +94,15 @@ func (s *sender[V]) hand(gone []delivery[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ready = append(s.ready, gone...)
-	// So many were acknowledged while the segment was written. With twice as many ahead no worker
-	// waits for the next one.
+	// So many records were acknowledged while the segment was written. With twice as many ahead, no
+	// worker has to wait for the next segment.
 	s.ahead = min(max(2*len(s.acknowledged), 1, s.work.p.InFlight/2), mostAhead*s.work.p.InFlight)
 	s.handed.Broadcast()
 	s.signal()
 }
 
-// take waits for a delivery. There is none when all are acknowledged, and when nothing more is
-// sent.
+// take waits for the next delivery to send. more is false when all are acknowledged, or when
+// nothing more is to be sent.
 func (s *sender[V]) take(ctx context.Context) (l delivery[V], more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +116,7 @@ func (s *sender[V]) take(ctx context.Context) (l delivery[V], more bool) {
 	return l, true
 }
 
-// change changes something that others wait for.
+// change calls do under the lock, and wakes all goroutines that wait for a change.
 func (s *sender[V]) change(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,9 +125,10 @@ func (s *sender[V]) change(do func()) {
 	s.handed.Broadcast()
 }
 
-// fail has nothing more sent because of an error.
+// fail stops the sending because of an error.
 func (s *sender[V]) fail(err error) { s.change(func() { s.err = cmp.Or(s.err, err) }) }
 
+// failLocked does the same as fail, with s.mu held by the caller.
 func (s *sender[V]) failLocked(err error) {
 	s.err = cmp.Or(s.err, err)
 	s.moved.Broadcast()

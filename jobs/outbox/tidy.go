@@ -11,12 +11,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// remembered is how long it is remembered that a file was pushed, so that it isn't taken for a new
-// one.
+// remembered is how long the ledger remembers that a file was pushed, so that the file isn't taken
+// for a new one.
 const remembered = 400 * 24 * time.Hour
 
 // Requeue makes the records in doubt of a file pending again, so that the next Do sends them. An
-// empty name means all files. It returns how many records there are.
+// empty name means all files. It returns how many records it has changed.
 func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) {
 	err = o.Hold(ctx, func(ctx context.Context, l *Lease) error {
 		for _, p := range l.Pushes {
@@ -47,9 +47,9 @@ func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) 
 	return n, err
 }
 
-// Prune drops the records of pushes that are older than Options.Keep, and all of pushes that are
-// older than 400 days: until then the counts and sums of a file stay known. While another process
-// has the lease nothing is dropped, and that is no error.
+// Prune drops the records of pushes that are older than Options.Keep, and the pushes themselves
+// when they are older than 400 days: until then, the counts and sums of a file stay known. While
+// another process has the lease, Prune drops nothing and returns no error.
 func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 	pushes, err := o.table.Pushes(ctx, func(*store.Push) bool { return false })
 	old := func(p *store.Push) bool {
@@ -78,8 +78,8 @@ func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// forgotten tells whether nothing of a push is kept any more. Why a file was refused is kept as
-// long as records are.
+// forgotten tells whether a push is to be dropped as a whole. A push of a file that was refused is
+// kept only as long as records are.
 func (o *Outbox) forgotten(p *store.Push, now time.Time) bool {
 	return p.Age(now) > remembered || p.Head.Whole == 0 && p.Age(now) > o.o.Keep
 }

@@ -8,13 +8,13 @@ import (
 	"gocloud.dev/blob"
 )
 
-// window is how far back the compressor looks. Rows resemble those just before them: with 128 KiB
-// the objects would be 1 % smaller and with 4 MiB 3 %, and each answer would take 0.3 or 4.5 MiB
-// more memory.
+// window is how far back the compressor looks for matches. A small one is enough because rows
+// resemble those just before them: with 128 KiB the objects would be 1 % smaller and with 4 MiB
+// 3 %, and each answer would take 0.3 or 4.5 MiB more memory.
 const window = 32 << 10
 
-// encoders are used again, because each has half a megabyte of tables. One goroutine for each
-// answer compresses at a time.
+// encoders is a pool because each encoder has half a megabyte of tables. Each answer is compressed
+// by one goroutine.
 var encoders = sync.Pool{New: func() any {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
@@ -28,7 +28,7 @@ var encoders = sync.Pool{New: func() any {
 func (c *stream) run() {
 	defer close(c.over)
 	if c.err = c.write(); c.err == nil {
-		c.err = context.Cause(c.ctx) // whoever gave the answer up doesn't wait for the end
+		c.err = context.Cause(c.ctx) // an answer that was given up meanwhile is dropped below
 	}
 	if c.err != nil {
 		c.cancel(c.err)

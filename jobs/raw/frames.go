@@ -10,10 +10,10 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// What is said of an answer stands behind the CSV, in a skippable frame of Zstandard (RFC 8878,
-// 3.1.2), which every decoder passes over. It is the last one, and not the first, because readers
-// that tell formats apart by their first bytes want to see a frame of Zstandard there, and because
-// only at the end everything is known:
+// The Meta of an answer follows the CSV, in a skippable frame of Zstandard (RFC 8878, 3.1.2), which
+// every decoder passes over. The frame is the last one of the object, and not the first, because
+// readers that tell formats apart by their first bytes want to see a frame of Zstandard there, and
+// because only at the end everything is known:
 //
 //	magic │ n │ n bytes: JSON, and n again
 //
@@ -23,12 +23,13 @@ import (
 const (
 	magic       = 0x184D2A57 // one of the sixteen that the format leaves to its users
 	frameHeader = 8
-	usualFrame  = 16 << 10 // what is read first of an object's end
-	longest     = 4 << 20  // of a frame; a query may list thousands of apps
+	usualFrame  = 16 << 10 // bytes at the end of an object that are read first
+	longest     = 4 << 20  // bytes of a frame; a query may list thousands of apps
 )
 
 const frameVersion = 1
 
+// An envelope is the JSON of a frame.
 type envelope struct {
 	Version int             `json:"v"`
 	Sum     string          `json:"xxh64"`
@@ -37,7 +38,7 @@ type envelope struct {
 
 func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
 
-// frame is a skippable frame that says what is known of an answer.
+// frame returns a skippable frame with the Meta of an answer.
 func frame(m Meta) ([]byte, error) {
 	text, err := plainJSON(m)
 	if err == nil {
@@ -56,7 +57,7 @@ func frame(m Meta) ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, n), nil
 }
 
-// plainJSON leaves the & of a query as it is, for people.
+// plainJSON marshals content without escaping the & of a query, for people who read it.
 func plainJSON(content any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -67,7 +68,7 @@ func plainJSON(content any) ([]byte, error) {
 
 var errFrame = errors.New("what it says of the answer isn't what was written")
 
-// frameSize is the size of the frame, all included, that an object ends with.
+// frameSize returns the size of the frame that an object ends with, header included.
 func frameSize(end []byte) (int64, error) {
 	if len(end) < frameHeader+4 {
 		return 0, errFrame
@@ -79,7 +80,7 @@ func frameSize(end []byte) (int64, error) {
 	return n, nil
 }
 
-// readFrame reads a whole frame.
+// readFrame parses a whole frame and checks it.
 func readFrame(b []byte) (m Meta, err error) {
 	text, e := b[frameHeader:len(b)-4], envelope{}
 	if binary.LittleEndian.Uint32(b) != magic || int(binary.LittleEndian.Uint32(b[4:])) != len(b)-frameHeader {

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// A Kept is one answer on its way into the store. A nil Kept does nothing.
+// A Kept copies one answer into the store. A nil Kept does nothing.
 type Kept struct {
 	store   *Store
 	ctx     context.Context
 	request Request
-	copy    *stream // of the attempt at work; nil: none
+	copy    *stream // copy of the current attempt; nil: none
 }
 
-// Tee gives a reader of the same bytes as from, which are copied while they are read. Each call
-// begins anew, because the service is asked again when an answer breaks: what was copied of an
-// earlier attempt is thrown away.
+// Tee returns a reader of the same bytes as from, which copies them while they are read. Each call
+// starts a new copy and throws away that of an earlier attempt, because the service is asked again
+// when an answer breaks off.
 func (k *Kept) Tee(from io.Reader) io.Reader {
 	if k == nil {
 		return from
@@ -35,7 +35,7 @@ func (k *Kept) begin() {
 	k.copy = k.store.stream(k.ctx, k.request)
 }
 
-// Abort throws the copy away, if there is one that isn't committed. It does no harm behind Commit.
+// Abort throws the copy away, if there is one that isn't committed. After Commit it does nothing.
 func (k *Kept) Abort() {
 	if k != nil && k.copy != nil {
 		k.copy.abort(errAborted)
@@ -43,9 +43,9 @@ func (k *Kept) Abort() {
 	}
 }
 
-// A KeepError says that an answer isn't kept.
+// A KeepError says why an answer isn't kept.
 type KeepError struct {
-	Location string // where it was to be
+	Location string // where the answer should have been kept
 	Err      error
 }
 
@@ -54,12 +54,12 @@ func (e *KeepError) Error() string {
 }
 func (e *KeepError) Unwrap() error { return e.Err }
 
-// ends is how many times its patience a whole answer waits for the end of its copy.
+// ends is how long Commit waits for the end of a copy, as a multiple of the stream's wait.
 const ends = 6
 
-// Commit publishes the copy of an accepted answer, and gives its name for records: key#SHA-256.
-// After an error there is no object, unless the store lost its own answer; nobody then knows the
-// key. Errors are a *KeepError.
+// Commit publishes the copy of an accepted answer, and returns its name for records: key#SHA-256.
+// After an error there is no object, unless only the store's response was lost; then nothing refers
+// to its key. The error is always a *KeepError.
 func (k *Kept) Commit(a Answer) (name string, err error) {
 	if k == nil {
 		return "", nil
@@ -103,7 +103,7 @@ func (k *Kept) commit(c *stream, a Answer) error {
 		}
 	}
 	object := c.object
-	c.object = nil // whatever Close says, nothing more is written
+	c.object = nil // even if Close fails, nothing more is written
 	if err = object.Close(); err != nil || c.file == nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"cloud.google.com/go/civil"
 )
 
-// A Request is what was asked for.
+// A Request describes the request that an answer came to.
 type Request struct {
 	Table string     `json:"table"` // the store fills it in
 	From  civil.Date `json:"from"`
@@ -18,16 +18,16 @@ type Request struct {
 	Tool  string     `json:"tool"`  // the store fills it in
 }
 
-// An Answer is what came back, beside the content.
+// An Answer describes the service's answer, without the content itself.
 type Answer struct {
 	Status  int               `json:"status"`            // 200, or 204 without a content
-	Headers map[string]string `json:"headers,omitempty"` // as OfUse gives them
+	Headers map[string]string `json:"headers,omitempty"` // as OfUse returns them
 	Fetched time.Time         `json:"fetched"`           // start of the first attempt
 	Bytes   int64             `json:"bytes"`             // of the content, decompressed
 	SHA256  string            `json:"sha256"`            // of the content, hexadecimal; Commit fills it in
 }
 
-// A Meta is all that is known of a kept answer.
+// A Meta is what the object of a kept answer says about it.
 type Meta struct {
 	Request
 	Answer
@@ -39,7 +39,7 @@ var useful = []string{
 	"Cf-Ray", "Traceparent", "X-Amz-Cf-Id", "X-Amzn-Trace-Id", "X-Cloud-Trace-Context",
 }
 
-// An answer has so many useful headers of so many bytes at most; what is beyond that is left out.
+// Limits of the headers that are kept: their number, and the bytes of each. Others are left out.
 const (
 	mostHeaders   = 24
 	longestHeader = 200
@@ -58,7 +58,7 @@ func OfUse(all http.Header) map[string]string {
 	return kept
 }
 
-// isID tells whether a header names the request, whatever its maker called that.
+// isID tells whether a header holds an ID of the request, which different servers call differently.
 func isID(name string) bool {
 	return slices.ContainsFunc([]string{"Request-Id", "Requestid", "Correlation-Id", "Trace-Id"},
 		func(end string) bool {

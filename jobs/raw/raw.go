@@ -1,10 +1,10 @@
 // Package raw keeps the service's answers as they came. Without it, a table that was built with a
-// wrong type, lost with its bucket or wanted in another sink could be had only by asking the
+// wrong type, lost with its bucket or wanted in another sink could be made only by asking the
 // service again, which by then says something else, or doesn't remember the days any more; and
 // nobody could show what it had said.
 //
 //	answer ─ Kept.Tee ─┬─▶ converter
-//	                   └─ two pieces of memory ─▶ SHA-256, zstd ─▶ object ─ Commit
+//	                   └─ two buffers ─▶ SHA-256, zstd ─▶ object ─ Commit
 //
 // One answer is one object, {table}/{from}_{until}/{time}-{random}.csv.zst, in a bucket that
 // needn't be a sink's. It is written once, under a name that nobody has used, and never changed.
@@ -12,14 +12,14 @@
 //
 //	frames: the CSV │ skippable frame: the request, status, headers, size, SHA-256
 //
-// The copy never stands in the way of the data. When the store fails or is stuck, the copy is
-// abandoned, the conversion goes on, and Commit says what was wrong; what follows from that is the
-// caller's to decide. An attempt that the service broke off leaves nothing: its writer's context is
-// cancelled, so that the half object is never published. A writer that is closed after an error
-// would publish it.
+// A failing copy never stops the conversion. When the store fails or is stuck, the copy is
+// abandoned, the conversion goes on, and Commit returns what was wrong; the caller decides what
+// follows from that. An attempt that the service broke off leaves nothing: its writer's context is
+// cancelled, so that the half object is never published. Without that, closing the writer after an
+// error would publish it.
 //
-// An answer 204 is kept as well, as an object without rows: the service said that there is nothing,
-// and a missing object would say that nobody asked.
+// An answer with status 204 is kept as well, as an object without rows: it says that the service
+// had nothing, while a missing object says that nobody asked.
 package raw
 
 import (
@@ -38,14 +38,14 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Options say where the answers of a table are kept.
+// Options says where the answers of a table are kept.
 type Options struct {
 	Bucket *blob.Bucket // may serve many stores; none of them closes it
 	URL    string       // of the bucket, for messages; without secrets
 	Dir    string       // the bucket's folder when it is local, else empty
 	Table  string
 	Tool   string        // the program and its version
-	Keep   time.Duration // answers that came longer ago are swept; 0: none are
+	Keep   time.Duration // answers that came longer ago are deleted by Sweep; 0: none are
 	Must   bool          // a partition whose answer couldn't be kept must fail
 	Piece  int           // the memory, in bytes, that the bucket's client may take for one upload; 0: 1 MiB
 }
@@ -72,11 +72,11 @@ func Open(o Options) *Store {
 // Must tells whether a partition whose answer couldn't be kept must fail.
 func (s *Store) Must() bool { return s != nil && s.o.Must }
 
-// Location is where a person finds an answer, by its name.
+// Location returns the URL at which a person finds the answer of a name.
 func (s *Store) Location(name string) string { return s.o.URL + "/" + Key(name) }
 
-// Key is the key of the object with the answer of a name, as Commit gives it. Earlier versions gave
-// the key alone.
+// Key returns the key of the object that a name means. A name is as Commit returns it: key#SHA-256
+// or, from earlier versions, the key alone.
 func Key(name string) string {
 	key, _, _ := strings.Cut(name, "#")
 	return key
@@ -87,7 +87,7 @@ const nameTime = "20060102T150405.000Z"
 
 const suffix = ".csv.zst"
 
-// newKey is a name that nobody has used. Its time is when the answer began to come.
+// newKey returns a key that nobody has used. Its time is when the answer began to come.
 func (s *Store) newKey(r Request, now time.Time) string {
 	return fmt.Sprintf("%s%s_%s/%s-%s%s", s.prefix(), r.From, r.Until, now.UTC().Format(nameTime), rand.Text()[:12],
 		suffix)
@@ -95,8 +95,8 @@ func (s *Store) newKey(r Request, now time.Time) string {
 
 func (s *Store) prefix() string { return s.o.Table + "/" }
 
-// parseKey reads the first day and the time from a key; the temporary file of a killed writer has
-// them too.
+// parseKey reads the first day and the time from a key. It also reads those of a temporary file
+// that a killed writer has left.
 func (s *Store) parseKey(key string) (from civil.Date, began time.Time, ok bool) {
 	days, name, found := strings.Cut(strings.TrimPrefix(key, s.prefix()), "/")
 	day, _, both := strings.Cut(days, "_")

@@ -17,8 +17,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// A DamagedError says that a kept answer is missing, or isn't what was kept: nothing may be made of
-// it.
+// A DamagedError says that a kept answer is missing, or isn't what was kept. No rows may be made of
+// such an answer.
 type DamagedError struct {
 	Location string // where a person finds it
 	Err      error  // fs.ErrNotExist when it is missing
@@ -33,8 +33,8 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// A Reader reads a kept answer's content. What it gives is the whole answer only when it ends with
-// io.EOF: its size and its SHA-256 are compared there.
+// A Reader reads a kept answer's content. The content is whole and undamaged only when Read ends
+// with io.EOF, because its size and its SHA-256 are compared there.
 type Reader struct {
 	Meta
 	where   string
@@ -45,8 +45,8 @@ type Reader struct {
 	read    int64
 }
 
-// Open opens a kept answer by the name that Commit gave. A missing or damaged one, and another one
-// under that name, is a *DamagedError; other errors are of the store.
+// Open opens a kept answer by the name that Commit returned. The error is a *DamagedError when the
+// answer is missing or damaged, or has another SHA-256 than the name; other errors are the store's.
 func (s *Store) Open(ctx context.Context, name string) (*Reader, error) {
 	r := &Reader{where: s.Location(name), sum: sha256.New()}
 	_, sum, summed := strings.Cut(name, "#")
@@ -55,13 +55,13 @@ func (s *Store) Open(ctx context.Context, name string) (*Reader, error) {
 		err = &DamagedError{r.where, errors.New("it is another answer than the one on record")}
 	}
 	if err != nil {
-		_ = r.Close() // err says more
+		_ = r.Close() // err is the error to return
 		return nil, r.explain(err)
 	}
 	return r, nil
 }
 
-// explain makes a *DamagedError of what isn't the store's fault.
+// explain makes a *DamagedError of an error that isn't the store's.
 func (r *Reader) explain(err error) error {
 	var damaged *DamagedError
 	switch {
@@ -75,7 +75,7 @@ func (r *Reader) explain(err error) error {
 	return fmt.Errorf("read the raw answer %s: %w", r.where, err)
 }
 
-// Read reads the content.
+// Read reads the content, decompressed.
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.decoder.Read(p)
 	r.read += int64(n)

@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	// pieceSize is how much of an answer waits to be compressed, twice: one piece is filled while
-	// the other is compressed.
+	// pieceSize is the size of each of two buffers: one is filled from the answer while the other
+	// is compressed.
 	pieceSize = 32 << 10
 
-	// patience is how long the answer waits for a store that takes nothing; impatience is that of
-	// later answers of the run, so that a store that hangs costs a run seconds and not minutes.
+	// patience is how long an answer waits for a store that takes nothing. After one has waited in
+	// vain, later answers of the run wait only for impatience, so that a store that hangs costs a
+	// run seconds and not minutes.
 	patience   = 10 * time.Second
 	impatience = time.Second
 )
@@ -28,14 +29,14 @@ var (
 )
 
 // A stream copies one attempt's answer into an object. A goroutine of its own compresses and
-// writes. It is abandoned after the first error, and its writer, who is the reader of the answer,
-// doesn't notice.
+// writes. After the first error the copy is abandoned, but Write goes on without an error, so that
+// the reader of the answer isn't disturbed.
 type stream struct {
 	store  *Store
 	key    string
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	wait   time.Duration // for a free piece
+	wait   time.Duration // how long Write waits for a free piece
 
 	piece []byte      // being filled
 	free  chan []byte // pieces to fill
@@ -43,7 +44,7 @@ type stream struct {
 	lost  bool        // nothing more is copied
 	over  chan struct{}
 
-	// Of the goroutine; of others once it is over.
+	// These belong to the goroutine; others may use them when over is closed.
 	object *blob.Writer
 	file   *os.File // of the object, where the bucket is a folder
 	sum    hash.Hash
@@ -74,14 +75,14 @@ func (c *stream) Write(p []byte) (int, error) {
 		c.piece = append(c.piece, p[:k]...)
 		p = p[k:]
 		if len(c.piece) == cap(c.piece) {
-			c.full <- c.piece // there is room for both
+			c.full <- c.piece // never blocks: the channel has room for both pieces
 			c.lost = !c.next()
 		}
 	}
 	return n, nil
 }
 
-// next takes a free piece. It answers false when there will be none.
+// next waits for a free piece. It returns false when there will be none.
 func (c *stream) next() bool {
 	select {
 	case c.piece = <-c.free:
@@ -101,6 +102,7 @@ func (c *stream) next() bool {
 	return false
 }
 
+// stuck gives up the copy, and notes that the store takes nothing any more.
 func (c *stream) stuck() {
 	c.store.stuck.Store(true)
 	c.cancel(errStuck)
@@ -120,7 +122,7 @@ func (c *stream) end() error {
 	}
 }
 
-// abort ends the goroutine, and the object. It doesn't wait for a store that is stuck.
+// abort ends the goroutine and drops the object. It doesn't wait long for a store that is stuck.
 func (c *stream) abort(why error) {
 	c.cancel(why)
 	select {
@@ -130,7 +132,8 @@ func (c *stream) abort(why error) {
 	}
 }
 
-// drop ends an object that isn't whole. Its context is cancelled, so that nothing is published.
+// drop closes the writer of an object that isn't whole. Its context has been cancelled, so that
+// nothing is published.
 func (c *stream) drop() {
 	if c.object != nil {
 		_ = c.object.Close() // frees the writer

@@ -17,18 +17,19 @@ import (
 )
 
 const (
-	// mostSwept bounds what one run deletes; the next one goes on.
+	// mostSwept limits how many answers one run deletes; the next run deletes more.
 	mostSwept = 1000
-	sweepers  = 16
+	sweepers  = 16 // requests at the same time
 
-	// A temporary file of a folder belongs to no running writer any more when it is so old: no
-	// answer takes as long.
+	// A temporary file of this age in a folder belongs to no running writer any more: no answer
+	// takes as long.
 	deserted = 24 * time.Hour
 )
 
-// Sweep deletes answers that came longer ago than they are kept, by the time in their names, and
-// gives their number. What records say of them doesn't matter: a partition whose answers are swept
-// can't be replayed any more, and says so. In a folder, what killed writers left is swept as well.
+// Sweep deletes answers that came longer ago than Options.Keep, by the time in their names, and
+// returns their number. It deletes them even if records name them: a partition whose answers are
+// gone can't be replayed any more, and the replay says so. In a folder, Sweep also deletes the
+// temporary files that killed writers left.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (n int, err error) {
 	if s == nil {
 		return 0, nil
@@ -59,8 +60,8 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (n int, err error) {
 	return len(old), g.Wait()
 }
 
-// oldObjects lists what came before the cutoff. Names begin with the first day asked for, and
-// nobody asks for days to come, so that the listing ends with the day of the cutoff: what is listed
+// oldObjects lists the answers that came before the cutoff. Names begin with the first day that was
+// asked for, and nobody asks for days to come, so the listing can end at the day of the cutoff: it
 // doesn't grow with the years that are kept.
 func (s *Store) oldObjects(ctx context.Context, cutoff time.Time) (old []string, err error) {
 	last := civil.DateOf(cutoff).AddDays(1) // a day is over elsewhere before it is in UTC
@@ -83,7 +84,8 @@ func (s *Store) oldObjects(ctx context.Context, cutoff time.Time) (old []string,
 	return old, nil
 }
 
-// oldFiles walks the folder itself, because gocloud's listing leaves temporary files out, or fails
+// oldFiles lists the files of answers that came before the cutoff, and temporary files from before
+// left. It walks the folder itself, because gocloud's listing leaves temporary files out, or fails
 // when they vanish.
 func (s *Store) oldFiles(cutoff, left time.Time) (old []string, err error) {
 	err = filepath.WalkDir(filepath.Join(s.o.Dir, filepath.FromSlash(s.prefix())),

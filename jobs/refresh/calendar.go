@@ -9,30 +9,30 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Condition says in a word or two how a partition of a table is, for people who look at many at
-// once. Of several that hold, it is the one that needs them most.
+// A Condition says in a word or two what state a partition of a table is in, for people who look at
+// many partitions at once. Of several that hold, it is the one that needs a person most.
 type Condition string
 
-// The conditions, those first that need a person most. A partition that none of the others fits has
-// its finality: Partial, Restating or Final.
+// The conditions; those that need a person most come first. A partition that none of the others
+// fits has its finality as its condition: Partial, Restating or Final.
 const (
 	Running Condition = "running" // a run is fetching it
-	Broken  Condition = "failed"  // its fetch, in the last run that tried it
+	Broken  Condition = "failed"  // its fetch failed in the last run that tried it
 	CutOff  Condition = "interrupted"
 	Absent  Condition = "missing"
 	TooOld  Condition = "too old" // it is missing, and the table would delete it at once
 	Gone    Condition = "can't be fetched any more"
-	// Its numbers mean something else than the newest ones: a rebaseline isn't finished.
+	// Its numbers have another meaning than the newest ones: a rebaseline isn't finished.
 	Mixed    Condition = "other meaning"
 	Deleted  Condition = "deleted in the sink"
 	Replaced Condition = "changed in the sink" // a sink holds something else than what was put
-	// The newest answer isn't published, because it takes good rows away.
+	// The newest answer isn't published, because it would take good rows away.
 	HeldBack Condition = ledger.EventHeld
-	// Three answers on different days differ from the service's totals alike.
+	// Three answers on different days differ from the service's totals in the same way.
 	DiffersAlike Condition = ledger.EventDiffersAlike
 	Differs      Condition = "unreconciled"
 	Suspicious   Condition = "suspected empty" // it has no rows, although the periods on each side have some
-	// It was final, the service has changed it since, and drift: warn leaves it.
+	// It was final, the service has changed it since, and the setting drift: warn leaves it so.
 	MovedAndLeft Condition = "moved and left"
 	ChangedFinal Condition = "changed after final"
 	Expired      Condition = "expired" // the table has deleted it because of its age
@@ -46,13 +46,13 @@ var Conditions = []Condition{
 	Suspicious, MovedAndLeft, ChangedFinal, Expired, NotYet, WithoutRows, Partial, Restating, Final,
 }
 
-// An Entry says how one partition of a table is by now.
+// An Entry says what state one partition of a table is in.
 type Entry struct {
 	Partition civil.Date
 	Condition Condition
-	Record    ledger.Record // the newest; zero: there is none
+	Record    ledger.Record // the newest one; zero when there is none
 	Finality  Finality      // of what is stored
-	Gap       *Gap          // in which it lies; nil: it is there
+	Gap       *Gap          // the gap that the partition lies in; nil when it isn't missing
 }
 
 // Calendar lists every partition that has a record or lies in a gap, ascending.
@@ -63,8 +63,8 @@ func Calendar(now time.Time, r Rules, done ledger.Records, gaps []Gap) []Entry {
 	})
 }
 
-// Troubled is Calendar with those partitions alone that something is to be said of. It looks at no
-// clock of a zone, so that it takes little time for a long table.
+// Troubled returns the entries of Calendar that a person should know about, without their finality.
+// It does no calculations with time zones, so that it takes little time for a long table.
 func Troubled(r Rules, done ledger.Records, gaps []Gap) []Entry {
 	return r.entries(done, gaps, func(e ledger.Record) (Entry, bool) {
 		c := r.trouble(e)
@@ -72,6 +72,7 @@ func Troubled(r Rules, done ledger.Records, gaps []Gap) []Entry {
 	})
 }
 
+// entries lists the partitions of the gaps, and of the others those for which entry returns true.
 func (r Rules) entries(done ledger.Records, gaps []Gap, entry func(ledger.Record) (Entry, bool)) (all []Entry) {
 	absent := map[civil.Date]bool{}
 	for _, g := range gaps {
@@ -92,7 +93,8 @@ func (r Rules) entries(done ledger.Records, gaps []Gap, entry func(ledger.Record
 	return all
 }
 
-// Hold marks those entries as running that are due and that a run has leased, and counts them.
+// Hold marks the entries as running that are due and that a run has leased. It returns how many due
+// partitions are leased.
 func Hold(all []Entry, due []Due, held map[civil.Date]string) (leased int) {
 	for _, d := range due {
 		if held[d.Partition] == "" {
@@ -107,7 +109,7 @@ func Hold(all []Entry, due []Due, held map[civil.Date]string) (leased int) {
 	return leased
 }
 
-// Condition is that of the gap's partitions.
+// Condition returns the condition of the gap's partitions.
 func (g Gap) Condition() Condition {
 	switch {
 	case g.Reason == NotKept:
@@ -124,7 +126,7 @@ func (g Gap) Condition() Condition {
 	return Absent
 }
 
-// condition is that of a partition that is there.
+// condition returns the condition of a partition that isn't missing.
 func (r Rules) condition(e ledger.Record, f Finality) Condition {
 	switch c := r.trouble(e); {
 	case c != "":
@@ -137,7 +139,8 @@ func (r Rules) condition(e ledger.Record, f Finality) Condition {
 	return Condition(f.State)
 }
 
-// trouble is what a person should know of a partition that is there; empty: nothing.
+// trouble returns the condition of a partition that isn't missing if a person should know about it,
+// or "".
 func (r Rules) trouble(e ledger.Record) Condition {
 	switch {
 	case e.Partition.Before(r.Oldest):
@@ -164,16 +167,16 @@ func (r Rules) trouble(e ledger.Record) Condition {
 	return ""
 }
 
-// A Piece is a row of partitions that follow on one another.
+// A Piece is a number of consecutive partitions.
 type Piece struct {
 	From       civil.Date `json:"from"`
 	Through    civil.Date `json:"through"`
 	Partitions int        `json:"partitions"`
 }
 
-// Pieces are the rows of a calendar, ascending. Gaps are in a calendar too, so that between two
-// rows lie periods that nobody asks for: those between a backfill and Start, or those that no
-// snapshot was taken of.
+// Pieces returns the pieces of a calendar, ascending. A calendar includes gaps, so the periods
+// between two pieces are those that aren't asked for: between a backfill and Start, or without a
+// snapshot.
 func Pieces(p Period, all []Entry) (list []Piece) {
 	for i, e := range all {
 		if i == 0 || p.Next(all[i-1].Partition) != e.Partition {

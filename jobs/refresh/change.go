@@ -15,26 +15,30 @@ import (
 // RowCount is the metric of a Change that says how many rows a partition has.
 const RowCount = "rows"
 
-// A Change is a number of a partition that another fetch brought otherwise.
+// A Change is a number of a partition that a later fetch brought with another value.
 type Change struct {
 	Partition civil.Date `json:"partition"`
-	Seq       int        `json:"seq"`    // of the record by which the new number holds
+	Seq       int        `json:"seq"`    // of the record that has the new number
 	Before    time.Time  `json:"before"` // when the old number was fetched last
-	Now       time.Time  `json:"now"`    // when the new one was fetched first
-	Run       string     `json:"run"`    // that brought it
-	Metric    string     `json:"metric"` // or RowCount, or Rebaseline
+	Now       time.Time  `json:"now"`    // when the new number was fetched first
+	Run       string     `json:"run"`    // the run that brought the new number
+	Metric    string     `json:"metric"` // a metric, RowCount or Rebaseline
 	Was       string     `json:"was"`    // exact decimals, without zeros at the end
 	Is        string     `json:"is"`
 	Delta     string     `json:"delta"` // Is less Was
 	Reason    string     `json:"reason,omitempty"`
-	// Of the old number, when it was fetched last: Final is one that shouldn't have changed.
+	// The finality of the old number when it was fetched last. One that was Final shouldn't have
+	// changed.
 	Finality string `json:"finality,omitempty"`
 }
 
-// Changes derives what has moved from a table's history, in its order and by metric. A partition's
-// first content is no change. A sum that only one of two contents has is one when the other has no
-// rows; else its column came or went. Rows that changed although no sum did are a change of
-// RowCount by 0. Contents of different meanings aren't compared: see Rebaselined.
+// Changes derives from a table's history which numbers changed, in the history's order and by
+// metric.
+//   - A partition's first content is no change.
+//   - A sum that only one of two contents has is a change when the other has no rows. Otherwise its
+//     column was added or removed, which is no change.
+//   - Rows that changed although no sum did are a change of RowCount by 0.
+//   - Contents of different meanings aren't compared: see Rebaselined.
 func Changes(history []ledger.Record) (out []Change) {
 	for was, is := range successive(history) {
 		if rebaselined(was, is) {
@@ -58,14 +62,14 @@ func Changes(history []ledger.Record) (out []Change) {
 	return out
 }
 
-// ofMetric is the change of one metric. A number that isn't there is 0.
+// ofMetric returns the change of one metric. A number that is missing counts as 0.
 func (c Change) ofMetric(metric string, was, is *big.Rat) Change {
 	was, is = cmp.Or(was, new(big.Rat)), cmp.Or(is, new(big.Rat))
 	c.Metric, c.Was, c.Is, c.Delta = metric, Decimal(was), Decimal(is), Decimal(new(big.Rat).Sub(is, was))
 	return c
 }
 
-// Numbers are the sums of a record, and its rows.
+// Numbers returns the sums of a record, and its number of rows under RowCount.
 func Numbers(e ledger.Record) map[string]*big.Rat {
 	all := map[string]*big.Rat{}
 	for name, text := range e.Sums {
@@ -77,6 +81,7 @@ func Numbers(e ledger.Record) map[string]*big.Rat {
 	return all
 }
 
+// names returns the names that a or b has, sorted.
 func names(a, b map[string]*big.Rat) []string {
 	both := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(both)

@@ -9,22 +9,23 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// The service is asked again about what is doubtful after so many days, the last number as often as
-// it takes, and mostAsked times in all.
+// pauses are the days after which the service is asked again about a doubtful partition; the last
+// one is repeated.
 var pauses = []int{1, 2, 4, 7}
 
+// mostAsked is how often the service is asked about a doubtful partition in all.
 const mostAsked = 8
 
-// emptyAnswers are how many days after the first must answer that a suspected partition has no rows
-// until that is believed.
+// emptyAnswers is on how many days after the first the service must answer that a suspected
+// partition has no rows, before that is believed.
 const emptyAnswers = 3
 
-// beside is how many periods on each side of one without rows are looked at.
+// beside is how many periods on each side of a partition without rows are looked at.
 const beside = 14
 
-// Suspected gives the partitions without rows whose neighbours on each side all have some. The
-// service may have lost them: all_revenue is known to answer without rows where ad_revenue has
-// some.
+// Suspected returns the partitions without rows whose neighbours on both sides all have some. The
+// service may have lost their rows: all_revenue is known to answer without rows where ad_revenue
+// has some.
 func Suspected(p Period, done ledger.Records) map[civil.Date]bool {
 	if p == Whole {
 		return nil
@@ -47,8 +48,8 @@ func Suspected(p Period, done ledger.Records) map[civil.Date]bool {
 	return suspected
 }
 
-// doubtful tells whether the service is to be asked again about a partition that is as old as it
-// needs to be.
+// doubtful reports whether the service is to be asked again about a partition whose regular
+// restatements are over.
 func (r Rules) doubtful(e ledger.Record) bool {
 	if e.State == ledger.Empty {
 		return r.Suspected[e.Partition] && e.Same < emptyAnswers
@@ -56,7 +57,7 @@ func (r Rules) doubtful(e ledger.Record) bool {
 	return e.Differs() && !e.Stands() && e.Asked < mostAsked
 }
 
-// askAgain says from when a doubtful partition is due.
+// askAgain returns the reason Doubtful and since when a partition is due, if it is doubtful.
 func (r Rules) askAgain(since time.Time, e ledger.Record) (Reason, time.Time) {
 	if !r.doubtful(e) {
 		return "", since

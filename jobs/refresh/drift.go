@@ -12,21 +12,22 @@ type DriftCheck struct {
 	Until  civil.Date `json:"until"` // first partition after it
 	At     time.Time  `json:"at"`    // when it began
 	Failed bool       `json:"failed,omitempty"`
-	// Partitions whose totals weren't those recorded: due until they are fetched after At.
+	// Partitions whose totals differed from the recorded ones. They are due until they are fetched
+	// after At.
 	Moved []civil.Date `json:"moved,omitempty"`
 }
 
-// covers tells whether the check was about a partition.
+// covers reports whether the check was about a partition.
 func (l DriftCheck) covers(partition civil.Date) bool {
 	return !partition.Before(l.From) && partition.Before(l.Until)
 }
 
-// DriftChecks are those of a table that count, in no order.
+// DriftChecks are the checks of a table that still count, in no order.
 type DriftChecks []DriftCheck
 
-// With adds a check. It takes the place of those that it covers whole; one that failed takes the
-// place of failed ones alone. Cells have another length when the config says so, and a check that
-// is covered in part counts on.
+// With returns the checks with l added. A check replaces those that it covers entirely; a failed
+// one replaces failed ones only. A check that is covered in part, because the config has changed
+// the length of cells, still counts.
 func (all DriftChecks) With(l DriftCheck) DriftChecks {
 	kept := DriftChecks{}
 	for _, old := range all {
@@ -38,7 +39,7 @@ func (all DriftChecks) With(l DriftCheck) DriftChecks {
 	return append(kept, l)
 }
 
-// Moved are the partitions that have moved, with the moment of the check that saw it.
+// Moved returns the partitions that have moved, with the time of the last check that saw it.
 func (all DriftChecks) Moved() map[civil.Date]time.Time {
 	moved := map[civil.Date]time.Time{}
 	for _, l := range all {

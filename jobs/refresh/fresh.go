@@ -12,15 +12,15 @@ import (
 
 // A Freshness says how new a table is.
 type Freshness struct {
-	// The newest partition fetched after its end; of Whole, its newest day.
+	// The newest partition that was fetched after its end; in a Whole table, its newest day.
 	Newest *civil.Date `json:"newest_complete,omitempty"`
-	// End of the period after it, or of the first one; zero: there are no periods.
+	// The end of the period after Newest, or of the first period; zero when there are no periods.
 	Awaited time.Time  `json:"awaited_since,omitzero"`
 	Success *time.Time `json:"last_success,omitempty"` // the last fetch recorded, or run without an error
 }
 
-// FreshnessOf reads a job's freshness from the records of its table and from past runs. A run that
-// found nothing due and failed at nothing counts as a success.
+// FreshnessOf derives a job's freshness from the records of its table and from past runs. A run in
+// which nothing was due and nothing failed counts as a success.
 func FreshnessOf(job string, r Rules, done ledger.Records, past ledger.Past) Freshness {
 	var f Freshness
 	for partition, e := range done {
@@ -50,8 +50,8 @@ func FreshnessOf(job string, r Rules, done ledger.Records, past ledger.Past) Fre
 	return f
 }
 
-// complete tells whether a record was made after its period had ended, and gives the day that
-// stands for it.
+// complete reports whether a record was made after its period had ended, and returns the day to
+// show for it.
 func (r Rules) complete(partition civil.Date, e ledger.Record) (civil.Date, bool) {
 	if r.Period == Whole {
 		return civil.DateOf(e.Fetched.In(r.Location)).AddDays(-1), true
@@ -59,15 +59,16 @@ func (r Rules) complete(partition civil.Date, e ledger.Record) (civil.Date, bool
 	return partition, r.Snapshots || !e.Fetched.Before(r.end(partition, 0))
 }
 
+// succeeded notes a success, if it is newer than the last one.
 func (f *Freshness) succeeded(at time.Time) {
 	if f.Success == nil || at.After(*f.Success) {
 		f.Success = &at
 	}
 }
 
-// Stale says why a table is older than it may be; empty when it isn't. A period counts from its
-// end: with 26h, yesterday is missed from 02:00 tomorrow, and a table of months isn't stale on the
-// 20th.
+// Stale returns why a table is older than maxAge, or "" when it isn't. The age of a period counts
+// from its end: with 26h, yesterday is missed from 02:00 tomorrow, and a table of months isn't
+// stale on the 20th.
 func (f Freshness) Stale(now time.Time, maxAge time.Duration) string {
 	if late := now.Sub(f.Awaited); late > maxAge && !f.Awaited.IsZero() {
 		have := "none is recorded"

@@ -10,7 +10,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// An Inspection is what is known of a table without asking the service.
+// An Inspection is what is known about a table without asking the service.
 type Inspection struct {
 	Period   Period
 	Gaps     []Gap
@@ -21,7 +21,7 @@ type Inspection struct {
 	Problems []ledger.Problem // as package status finds them
 }
 
-// Inspect compares what the ledger has of a table with the rules.
+// Inspect compares the ledger's records of a table with the rules.
 func Inspect(now time.Time, job string, r Rules, done ledger.Records, past ledger.Past) Inspection {
 	gaps := Gaps(now, job, r, done, past.Runs)
 	all := Calendar(now, r, done, gaps)
@@ -40,7 +40,7 @@ func (in Inspection) Missing() (n int) {
 	return n
 }
 
-// RestOf counts what a table lacks, from the ledger's records of it and its gaps.
+// RestOf counts what a table lacks although nothing is due, from its records and its gaps.
 func RestOf(r Rules, done ledger.Records, gaps []Gap) (rest ledger.Rest) {
 	columns := map[string]bool{}
 	for _, e := range done {
@@ -66,16 +66,16 @@ func RestOf(r Rules, done ledger.Records, gaps []Gap) (rest ledger.Rest) {
 	return rest
 }
 
-// A Gap is a contiguous row of partitions that should be there by now and aren't, all for the same
+// A Gap is a number of consecutive partitions that should exist by now and don't, all for the same
 // reason.
 type Gap struct {
 	Partition  civil.Date `json:"partition"` // the first one
 	Through    civil.Date `json:"through"`   // the last one
 	Partitions int        `json:"partitions"`
 	Reason     GapReason  `json:"reason"`
-	Closable   bool       `json:"closable"`        // false: it can't be fetched any more
-	Run        string     `json:"run,omitempty"`   // that failed, or was interrupted
-	Error      string     `json:"error,omitempty"` // of the failure
+	Closable   bool       `json:"closable"`        // false when it can't be fetched any more
+	Run        string     `json:"run,omitempty"`   // the run that failed or was interrupted
+	Error      string     `json:"error,omitempty"` // of the failed run
 }
 
 // A GapReason says why a partition has no record.
@@ -84,15 +84,15 @@ type GapReason string
 // The reasons.
 const (
 	NeverFetched GapReason = "never fetched yet"
-	NotDueYet    GapReason = "not due yet" // the schedule hasn't fired since it could be fetched
+	NotDueYet    GapReason = "not due yet" // the schedule hasn't fired since the partition's end
 	RunFailed    GapReason = "failed"
 	NotKept      GapReason = "older than what the table keeps"
-	PutCut       GapReason = "interrupted put" // newer rows were on their way; which are visible isn't known
+	PutCut       GapReason = "interrupted put" // it isn't known whether the old or the new rows are visible
 )
 
-// Gaps gives the partitions from the rules' Start to the newest that have no record, or whose put
-// was interrupted and no answer held back since, ascending. The reasons come from the last runs,
-// the newest first.
+// Gaps returns the gaps from the rules' Start to the newest partition, ascending: partitions that
+// have no record, or whose put was interrupted and that have no answer that is held back. The
+// reasons come from the last runs, which are given newest first.
 func Gaps(now time.Time, job string, r Rules, done ledger.Records, runs []ledger.Run) []Gap {
 	var gaps []Gap
 	first, last := r.bounds(now)
@@ -114,12 +114,13 @@ func Gaps(now time.Time, job string, r Rules, done ledger.Records, runs []ledger
 	return gaps
 }
 
-// joins tells whether next continues g.
+// joins reports whether next continues g.
 func (g Gap) joins(next Gap, p Period) bool {
 	return p.Next(g.Through) == next.Partition && g.Reason == next.Reason && g.Run == next.Run &&
 		g.Error == next.Error && g.Closable == next.Closable
 }
 
+// gap returns the gap of one partition. f is the newest failure that explains it.
 func (r Rules) gap(now time.Time, partition civil.Date, e ledger.Record, f runFailure) Gap {
 	g := Gap{Partition: partition, Through: partition, Partitions: 1, Reason: NeverFetched, Closable: true}
 	if r.Snapshots {
@@ -140,8 +141,8 @@ func (r Rules) gap(now time.Time, partition civil.Date, e ledger.Record, f runFa
 
 // failed is what the last runs say about a job's failures.
 type failed struct {
-	units map[string]runFailure // the newest failure of each
-	plan  runFailure            // of the newest run; an older one has been overtaken
+	units map[string]runFailure // the newest failure of each unit
+	plan  runFailure            // the failure to plan in the newest run; older ones don't count
 }
 
 type runFailure struct{ run, text string }
@@ -168,8 +169,8 @@ func failuresOf(job string, runs []ledger.Run) failed {
 	return f
 }
 
-// explain is the newest failure that explains why a unit has no record; the zero one when there is
-// none.
+// explain returns the newest failure that explains why a unit has no record, or the zero value when
+// there is none.
 func (f failed) explain(unit string) runFailure {
 	if f.plan.run != "" {
 		return f.plan

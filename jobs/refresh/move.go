@@ -8,15 +8,15 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Move is a change and its size: how much it is of the metric's average over the table's
-// partitions that have any of it. So a change of a big day comes before one of a small day,
+// A Move is a change and its size: the quotient of the change and the metric's average over the
+// table's partitions where it isn't 0. So a change of a big day comes before one of a small day,
 // whatever the metric is counted in.
 type Move struct {
 	Change
 	Size float64 `json:"size"`
 }
 
-// Moves are the changes of a history, the biggest first, of a table whose records are done.
+// Moves returns the changes of a table's history, the biggest first. done are the table's records.
 func Moves(history []ledger.Record, done ledger.Records) (list []Move) {
 	changes := Changes(history)
 	if len(changes) == 0 {
@@ -28,7 +28,7 @@ func Moves(history []ledger.Record, done ledger.Records) (list []Move) {
 		if delta, ok := new(big.Rat).SetString(c.Delta); ok && delta.Sign() != 0 {
 			if all := usual[c.Metric]; all != nil {
 				delta.Quo(delta, all)
-			} // else no partition has any of it now, and a unit of it is as much as a usual day
+			} // without an average, no partition has any of the metric now, and its average counts as 1
 			one.Size, _ = delta.Float64()
 		}
 		list = append(list, one)
@@ -37,7 +37,8 @@ func Moves(history []ledger.Record, done ledger.Records) (list []Move) {
 	return list
 }
 
-// averages are the sums of a table's metrics, and its rows, by partition that has any.
+// averages returns the average of each metric, and of the number of rows, over the partitions in
+// which it isn't 0.
 func averages(records ledger.Records) map[string]*big.Rat {
 	sum, n := map[string]*big.Rat{}, map[string]int64{}
 	for _, e := range records {

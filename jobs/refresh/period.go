@@ -24,7 +24,7 @@ const (
 	Whole
 )
 
-// never is a day that no clock will show: the end of Whole.
+// never is the end of Whole, a day that no clock will show.
 var never = civil.Date{Year: 9999, Month: time.December, Day: 31}
 
 // origin is a Sunday from which periods are counted. Windows lie on a grid that begins there, so
@@ -35,7 +35,8 @@ func (p Period) String() string {
 	return [...]string{"day", "week", "month", "quarter", "year", "whole"}[p]
 }
 
-// Index is the number of the period that holds d, counted from the origin; before it, negative.
+// Index returns the number of the period that contains d, counted from the origin. It is negative
+// before the origin.
 func (p Period) Index(d civil.Date) int {
 	switch p {
 	case Day:
@@ -54,7 +55,7 @@ func (p Period) Index(d civil.Date) int {
 	panic(fmt.Sprintf("jobs: period %d", p))
 }
 
-// At is the first day of the period with that number.
+// At returns the first day of the period with that number.
 func (p Period) At(index int) civil.Date {
 	switch p {
 	case Day:
@@ -76,13 +77,13 @@ func (p Period) At(index int) civil.Date {
 	panic(fmt.Sprintf("jobs: period %d", p))
 }
 
-// Start is the first day of the period that holds d.
+// Start returns the first day of the period that contains d.
 func (p Period) Start(d civil.Date) civil.Date { return p.At(p.Index(d)) }
 
-// Next is the first day of the period after the one that holds d: where that one ends.
+// Next returns the first day of the period after the one that contains d.
 func (p Period) Next(d civil.Date) civil.Date { return p.At(p.Index(d) + 1) }
 
-// Row is the periods from the one that begins on first to the one that begins on last.
+// Row returns the periods from the one that begins on first to the one that begins on last.
 func (p Period) Row(first, last civil.Date) (row []civil.Date) {
 	for d := first; !d.After(last); d = p.Next(d) {
 		row = append(row, d)
@@ -90,13 +91,14 @@ func (p Period) Row(first, last civil.Date) (row []civil.Date) {
 	return row
 }
 
-// firstOfMonth is the first day of the month with that number, counted from January of the origin's
-// year.
+// firstOfMonth returns the first day of the month with that number, counted from January of the
+// origin's year.
 func firstOfMonth(index int) civil.Date {
 	years := floorDiv(index, 12)
 	return civil.Date{Year: origin.Year + years, Month: time.January + time.Month(index-12*years), Day: 1}
 }
 
+// floorDiv returns a/b, rounded down.
 func floorDiv(a, b int) int {
 	q := a / b
 	if a%b < 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Plan says which windows to do now, and why, from the clock, the rules and the records. Windows
-// ascend, and so do the partitions in them. A partition is in one window at most.
+// Plan returns which windows to fetch now, and why, from the time, the rules and the records.
+// Windows ascend, and so do the partitions in them. A partition is in one window at most.
 func Plan(now time.Time, r Rules, done ledger.Records) []Window {
 	var windows []Window
 	start, last := r.bounds(now)
@@ -36,9 +36,9 @@ func Plan(now time.Time, r Rules, done ledger.Records) []Window {
 	return windows
 }
 
-// firstOpen is the number of the oldest period to look at: that of Start, or an older one whose
-// record isn't final. Otherwise a Start that moves with the days would leave partitions behind
-// before their last restatement, or half published.
+// firstOpen returns the number of the oldest period to look at: that of Start, or an older one
+// whose record isn't final. Otherwise a Start that moves with the days would leave partitions
+// behind before their last restatement, or half published.
 func (r Rules) firstOpen(now time.Time, start int, done ledger.Records) int {
 	if r.Through.IsValid() || r.Period == Whole {
 		return start
@@ -57,8 +57,9 @@ func (r Rules) firstOpen(now time.Time, start int, done ledger.Records) int {
 	return first
 }
 
-// due decides about one partition that has begun, and that has ended unless the rules ask for
-// today. What is only to lose columns has that reason, which needs nothing of the service.
+// due returns why a partition is to be fetched now, and whether it is. The partition has begun, and
+// has ended unless the rules ask for today. The reason is Dropped if the partition is only to lose
+// columns, for which the service needn't be asked.
 func (r Rules) due(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, bool) {
 	if r.IgnoreLedger {
 		return Forced, true
@@ -69,10 +70,10 @@ func (r Rules) due(now time.Time, partition civil.Date, e ledger.Record, recorde
 	return Dropped, r.IgnoreSchedule || r.firedFrom(r.ready(now, partition), now)
 }
 
-// drops tells whether a record's rows have columns that the table is to lose.
+// drops reports whether a record's rows have columns that the table is to lose.
 func (r Rules) drops(e ledger.Record) bool { return r.Stale[e.Shape].Drops && e.Rows > 0 }
 
-// fetched decides about what the service is asked for.
+// fetched does what due does for all reasons that need an answer of the service.
 func (r Rules) fetched(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, bool) {
 	reason, since := r.wanted(now, partition, e, recorded)
 	if reason == "" || since.After(now) {
@@ -81,18 +82,18 @@ func (r Rules) fetched(now time.Time, partition civil.Date, e ledger.Record, rec
 	if r.IgnoreSchedule {
 		return reason, true
 	}
-	if recorded && since.Equal(e.Fetched) { // the fetch may have been that very tick's
+	if recorded && since.Equal(e.Fetched) { // a tick at this moment may have caused that fetch
 		return reason, Fired(r.Schedule, since, now)
 	}
 	return reason, r.firedFrom(since, now)
 }
 
-// firedFrom is Fired with a tick at that very moment included, such as the one of midnight that
-// ends a day.
+// firedFrom is like Fired, but counts a tick at that very moment, too, such as one at the midnight
+// that ends a day.
 func (r Rules) firedFrom(moment, now time.Time) bool { return Fired(r.Schedule, moment.Add(-1), now) }
 
-// wanted says why a partition should be fetched, and since when: it is due once the schedule has
-// fired after that moment. Without a reason it is as it should be.
+// wanted returns why a partition should be fetched, and since when: it is due once the schedule has
+// fired after that moment. It returns no reason for a partition that is as it should be.
 func (r Rules) wanted(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, time.Time) {
 	stale, isStale := r.stale(e)
 	if recorded && e.State != ledger.Publishing && !isStale && r.longSettled(partition, e.Fetched) &&
@@ -120,7 +121,8 @@ func (r Rules) wanted(now time.Time, partition civil.Date, e ledger.Record, reco
 	return r.restated(now, ready, partition, e)
 }
 
-// stale says why the shape of a record makes its partition due. One without rows lacks no column.
+// stale returns why the shape of a record makes its partition due, and whether it does. A partition
+// without rows doesn't lack columns.
 func (r Rules) stale(e ledger.Record) (Reason, bool) {
 	switch how := r.Stale[e.Shape]; {
 	case how.Rebased:
@@ -131,8 +133,8 @@ func (r Rules) stale(e ledger.Record) (Reason, bool) {
 	return "", false
 }
 
-// ready is the moment from which a partition can be fetched: its end, or its beginning while it is
-// unfinished.
+// ready returns the moment from which a partition can be fetched: its end, or its beginning while
+// it is unfinished.
 func (r Rules) ready(now time.Time, partition civil.Date) time.Time {
 	switch {
 	case r.Period != Whole:
@@ -146,15 +148,15 @@ func (r Rules) ready(now time.Time, partition civil.Date) time.Time {
 	return zone.Start(r.Start.AddDays(1), r.Location)
 }
 
-// restated says why a recorded partition should be fetched once more. What counts is its age when
-// it was last fetched, not its age now: after missed nights the last restatement would otherwise be
-// lost.
+// restated returns why a recorded partition should be fetched once more, and since when. It looks
+// at the partition's age when it was last fetched, not its age now: after missed nights the last
+// restatement would otherwise be lost.
 func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Record) (Reason, time.Time) {
 	since := later(ready, e.Fetched)
 	switch {
 	case r.Period == Whole && r.newest(e.Fetched).Before(r.newest(now)):
 		return Unfinished, since
-	case r.Period == Whole && r.Lookback > 0: // its newest days are always inside
+	case r.Period == Whole && r.Lookback > 0: // its newest days are always within the lookback
 		return Lookback, since
 	case r.Period == Whole:
 		return "", since
@@ -173,7 +175,7 @@ func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Rec
 	return r.askAgain(since, e)
 }
 
-// settled is how many days after its end a period is restated no more.
+// settled returns the number of days after its end from which a period isn't restated any more.
 func (r Rules) settled() int {
 	if n := len(r.Horizons); n > 0 {
 		return max(r.Lookback, r.Horizons[n-1])
@@ -181,8 +183,9 @@ func (r Rules) settled() int {
 	return r.Lookback
 }
 
-// longSettled tells, without a look at the clocks of a zone, that a fetch was made days after the
-// last restatement: the common case of a long table. No zone is two days from UTC.
+// longSettled reports whether a fetch was made days after the last restatement, which is the common
+// case in a long table. It does so without calculations with time zones: no zone is two days from
+// UTC.
 func (r Rules) longSettled(partition civil.Date, fetched time.Time) bool {
 	if r.Period == Whole {
 		return false
@@ -194,14 +197,14 @@ func (r Rules) longSettled(partition civil.Date, fetched time.Time) bool {
 	return fetched.Sub(partition.In(time.UTC)) >= time.Duration(days+2+r.settled())*24*time.Hour
 }
 
-// InLookback tells whether the service may still restate a partition at that time, so that its last
-// fetch is still to come.
+// InLookback reports whether the service may still restate a partition at that time, so that its
+// last fetch is still to come.
 func (r Rules) InLookback(now time.Time, partition civil.Date) bool {
 	return now.Before(r.end(partition, r.Lookback))
 }
 
-// Ripened tells whether a column has become final since a record was fetched, so that only another
-// fetch brings it.
+// Ripened reports whether a column has become final since a record was fetched, so that only
+// another fetch brings its final values.
 func (r Rules) Ripened(now time.Time, e ledger.Record) bool {
 	passed := func(days int) bool {
 		end := r.end(e.Partition, days)
@@ -211,7 +214,7 @@ func (r Rules) Ripened(now time.Time, e ledger.Record) bool {
 		len(r.Finality(e.Partition, now).Columns) > len(r.Finality(e.Partition, e.Fetched).Columns)
 }
 
-// Settled tells whether a partition's record is final: a fetch of it now would only repeat it.
+// Settled reports whether a partition's record is final: a fetch now would only repeat it.
 func (r Rules) Settled(now time.Time, e ledger.Record) bool {
 	reason, _ := r.wanted(now, e.Partition, e, true)
 	return reason == ""

@@ -12,9 +12,9 @@
 //	           ▲                  │
 //	           └──────────────────┘  interrupted, new sink, changed outside, rebaseline, missing columns
 //
-// Plan cuts what is due into windows on a fixed grid. Finality says of what was fetched whether the
-// service may still change it. Gaps, FreshnessOf and RestOf read the same rules the other way
-// round: what is missing, how old the table is, and what it lacks though nothing is due.
+// Plan cuts what is due into windows on a fixed grid. Finality says whether the service may still
+// change what was fetched. Gaps, FreshnessOf and RestOf use the same rules the other way round:
+// they say what is missing, how old the table is, and what it lacks though nothing is due.
 package refresh
 
 import (
@@ -32,57 +32,57 @@ import (
 type Rules struct {
 	Period   Period
 	Page     int        // periods in a cell of the grid, at least 1
-	Start    civil.Date // the period that holds it is the first one that is fetched when it has no record
-	Through  civil.Date // the period that holds it is the last one; zero: the newest. A Whole table ignores it
+	Start    civil.Date // a day of the first period that is fetched when it has no record
+	Through  civil.Date // a day of the last period; zero means the newest one. A Whole table ignores it
 	Today    bool       // fetch the unfinished period too
 	Lookback int        // days after its end in which the service restates a period
 	Horizons []int      // days after a period's end from which a cohort metric of it is final, ascending
-	// Column -> days after a period's end from which the service changes it no more, or Never.
+	// By column: the days after a period's end from which the service doesn't change it, or Never.
 	FinalAfter map[string]int
-	Location   *time.Location  // of the report: where a day begins and ends
-	Schedule   cron.Schedule   // nil: fires always
+	Location   *time.Location  // the report's time zone: where a day begins and ends
+	Schedule   cron.Schedule   // nil fires always
 	Targets    []ledger.Target // of the job
 
-	// Stale says why partitions of a shape must be fetched again, by the shape's ID. They are due
-	// before Start too, as every recorded partition is that isn't final, unless Through says that a
-	// range was asked for.
+	// Stale says why partitions of a shape must be fetched again, by the shape's ID. Like every
+	// recorded partition that isn't final, they are due even before Start, unless Through says that
+	// a range was asked for.
 	Stale map[string]ledger.Stale
 
 	LaterColumns bool // a partition that only lacks columns isn't due
 
 	// Changed are the partitions for which a target holds something else than what was put: see
 	// partition.Table.FindChanged. Before Start they aren't due, because a bucket's own lifecycle
-	// rules delete old parts.
+	// rules may have deleted old parts.
 	Changed map[civil.Date]bool
 
-	// Stored says of partitions that a target holds otherwise than recorded how that is: Deleted or
-	// Replaced. Nil: no target was asked.
+	// Stored has the condition, Deleted or Replaced, of partitions that a target doesn't hold as
+	// recorded. It is nil when no target was asked.
 	Stored map[civil.Date]Condition
 
-	// Oldest is the oldest partition that a target keeps: the tables of all of them delete those
-	// before it because of their age. Zero: they keep all, or none was asked.
+	// Oldest is the oldest partition that any target keeps: the tables of all targets delete older
+	// ones because of their age. It is zero when they keep all, or none was asked.
 	Oldest civil.Date
 
-	// Moved are final partitions whose totals weren't those recorded, with the moment when that was
-	// seen. They are due until they are fetched after that moment; before Start they aren't.
+	// Moved are final partitions whose totals differed from the recorded ones, with the moment when
+	// that was seen. They are due until they are fetched after that moment, but not before Start.
 	Moved map[civil.Date]time.Time
 
 	// Suspected are partitions without rows, although the periods on each side of them have some:
 	// see Suspected.
 	Suspected map[civil.Date]bool
 
-	// Leaving are partitions that have moved as those of Moved have, of a job that leaves them as
+	// Leaving are partitions that have moved like those in Moved, in a job that leaves them as
 	// recorded.
 	Leaving map[civil.Date]time.Time
 
-	Snapshots      bool     // partitions are made while their period goes on, and never afterwards
-	Only           []Reason // nil: whatever the reason
+	Snapshots      bool     // partitions are made during their period, and never afterwards
+	Only           []Reason // the reasons for which partitions are due; nil means any
 	IgnoreSchedule bool
 	IgnoreLedger   bool
 }
 
-// Days gives the days that the service is asked for when a contiguous row of partitions is fetched:
-// from, included, to until, excluded. A period is asked for with all of its days, even when it is
+// Days returns the days that the service is asked for when consecutive partitions are fetched: from
+// is included, and until is excluded. A period is asked for with all of its days, even when it is
 // unfinished. A Whole table asks for all days from Start to the newest that may be fetched.
 func (r Rules) Days(now time.Time, row []civil.Date) (from, until civil.Date) {
 	if r.Period == Whole {
@@ -91,7 +91,7 @@ func (r Rules) Days(now time.Time, row []civil.Date) (from, until civil.Date) {
 	return row[0], r.Period.Next(row[len(row)-1])
 }
 
-// newest is the newest day that may be fetched at all: today, or yesterday.
+// newest returns the newest day that may be fetched at all: today, or yesterday.
 func (r Rules) newest(now time.Time) civil.Date {
 	today := civil.DateOf(now.In(r.Location))
 	if r.Today {
@@ -100,8 +100,8 @@ func (r Rules) newest(now time.Time) civil.Date {
 	return today.AddDays(-1)
 }
 
-// bounds are the numbers of the first and the newest period that may be fetched at all; none when
-// first > last.
+// bounds returns the numbers of the first and the newest period that may be fetched at all. There
+// is none when first > last.
 func (r Rules) bounds(now time.Time) (first, last int) {
 	if r.Period == Whole && r.Start.After(r.newest(now)) {
 		return 0, -1
@@ -119,11 +119,12 @@ func (r Rules) bounds(now time.Time) (first, last int) {
 	return r.Period.Index(r.Start), last
 }
 
-// Cell is the first day of the cell of the grid that a partition lies in.
+// Cell returns the first day of the cell of the grid that a partition lies in.
 func (r Rules) Cell(partition civil.Date) civil.Date { return r.cell(r.Period.Index(partition)) }
 
-// Block is the first day of the row of cells that one request for totals covers: of as many as a
-// quarter has, beginning with the cell of the first partition.
+// Block returns the first day of the block of cells that a partition lies in. One request for
+// totals covers a block, which has as many cells as fit into a quarter, but at least one. The first
+// block begins with the cell of the partition first.
 func (r Rules) Block(partition, first civil.Date) civil.Date {
 	if r.Period == Whole {
 		return partition
@@ -140,17 +141,18 @@ const quarterDays = 92
 
 func (r Rules) cell(index int) civil.Date { return r.Period.At(r.Page * floorDiv(index, r.Page)) }
 
-// Number is the place of a window on the table's grid, the same for every process.
+// Number returns the number of a window's cell on the table's grid, which every process counts in
+// the same way.
 func (r Rules) Number(w Window) int { return floorDiv(r.Period.Index(w.Cell), r.Page) }
 
-// end is the moment when a partition's period ended, or so many days later.
+// end returns the moment so many days after the end of a partition's period.
 func (r Rules) end(partition civil.Date, days int) time.Time {
 	return zone.Start(r.Period.Next(partition).AddDays(days), r.Location)
 }
 
 // ParseSchedule reads a five-field cron expression (or a descriptor such as @daily) in an IANA time
-// zone. An empty expression gives nil, which fires always. The zone is for cron alone: it says when
-// to look, never what a day is.
+// zone. For an empty expression it returns nil, which fires always. The zone is for cron alone: it
+// says when to look, never what a day is.
 func ParseSchedule(expr, zone string) (cron.Schedule, error) {
 	if expr == "" {
 		return nil, nil
@@ -165,7 +167,7 @@ func ParseSchedule(expr, zone string) (cron.Schedule, error) {
 	return s, nil
 }
 
-// Fired tells whether the schedule has fired after since and not later than now.
+// Fired reports whether the schedule has fired after since and not later than now.
 func Fired(s cron.Schedule, since, now time.Time) bool {
 	if s == nil {
 		return !now.Before(since)

@@ -9,17 +9,19 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Watch is a cell of partitions whose final ones are to be compared with the service's totals.
+// A Watch is a cell whose final partitions are to be compared with the service's totals.
 type Watch struct {
 	Cell   DriftCheck   // without a time
 	Finals []civil.Date // ascending
 }
 
-// Watch chooses what a run looks at. Of cells of so many days on a fixed grid it is the one with
-// the final partition that nobody has compared with the service for longest, by a check or by a
-// fetch. No cell is checked twice on one day of the report, nor between two ticks of the schedule.
-// A check that failed counts for the order, so that a cell that can't be checked keeps no other
-// from its turn, and it may be tried again. The answer is false when there is nothing to look at.
+// Watch chooses the cell whose final partitions a run compares with the service's totals. Cells
+// have so many days and lie on a fixed grid. It returns false when there is nothing to compare.
+//   - It chooses the cell with the final partition that hasn't been compared with the service, by a
+//     check or by a fetch, for the longest time.
+//   - No cell is checked twice on one day of the report, nor between two ticks of the schedule.
+//   - A failed check counts for the order, so that a cell that can't be checked doesn't hold up the
+//     others. It doesn't count as a check otherwise, so that the cell may be tried again.
 func (r Rules) Watch(now time.Time, days int, done ledger.Records, checks DriftChecks) (chosen Watch, any bool) {
 	if r.Period == Whole || days < 1 {
 		return Watch{}, false
@@ -47,12 +49,13 @@ func (r Rules) Watch(now time.Time, days int, done ledger.Records, checks DriftC
 	return chosen, any
 }
 
-// daysOf are the days of a period, by Period, as far as it matters how many of them a cell has.
+// daysOf are the approximate days of a period, which are exact enough for the lengths of cells.
 var daysOf = [...]int{Day: 1, Week: 7, Month: 30, Quarter: 90, Year: 365}
 
-// watches tells whether what is stored under a record is final, and belongs to the table still.
-// Rows that were kept over an empty answer aren't what the service says, and what is due is fetched
-// anyway; a partition that a check found to have moved stays watched until it is fetched.
+// watches reports whether what is stored under a record is final, still belongs to the table, and
+// can be compared. Rows that were kept over an empty answer can't, because the service doesn't have
+// them. A partition that is due isn't compared, because it is fetched anyway, unless it is due
+// because a check found that it has moved.
 func (r Rules) watches(now time.Time, e ledger.Record) bool {
 	if r.Period.Index(e.Partition) < r.Period.Index(r.Start) || e.State == ledger.Kept ||
 		r.FinalityOf(now, e).State != Final {
@@ -62,8 +65,8 @@ func (r Rules) watches(now time.Time, e ledger.Record) bool {
 	return !due || reason == Drifted
 }
 
-// since tells since when nobody has compared one of the finals with the service, and when that was
-// tried last.
+// since returns the oldest time at which one of the finals was last compared with the service, and
+// the oldest time at which this was last tried.
 func (w Watch) since(done ledger.Records, checks DriftChecks) (seen, tried time.Time) {
 	for i, partition := range w.Finals {
 		compared := done[partition].Fetched
@@ -86,7 +89,7 @@ func (w Watch) since(done ledger.Records, checks DriftChecks) (seen, tried time.
 	return seen, tried
 }
 
-// again tells whether it is time to compare what was compared at seen.
+// again reports whether it is time to compare what was last compared at seen.
 func (r Rules) again(seen, now time.Time) bool {
 	another := civil.DateOf(seen.In(r.Location)).Before(civil.DateOf(now.In(r.Location)))
 	return another && (r.IgnoreSchedule || Fired(r.Schedule, seen, now))

@@ -11,7 +11,7 @@ type Reason string
 
 // The reasons.
 const (
-	Missing     Reason = "missing"        // no record of it
+	Missing     Reason = "missing"        // the partition has no record
 	Unfinished  Reason = "unfinished"     // last fetched before its period ended
 	Lookback    Reason = "lookback"       // last fetched while the service could still restate it
 	Horizon     Reason = "cohort horizon" // last fetched before a cohort metric was final
@@ -19,25 +19,25 @@ const (
 	Unsunk      Reason = "new sink"       // a sink of the job has no receipt for it
 	// Its rows differ from the totals, or it has none although the periods beside it have some.
 	Doubtful   Reason = "doubtful"
-	Rebased    Reason = "rebaseline"      // recorded when the config gave its numbers another meaning
+	Rebased    Reason = "rebaseline"      // recorded when its numbers had another meaning by the config
 	NewColumns Reason = "missing columns" // recorded when the table had fewer columns
 	Dropped    Reason = "dropped columns" // it has columns that the config takes out of every partition, or renames
 	Changed    Reason = "changed outside" // a sink holds something else than what was put, or nothing
-	Drifted    Reason = "drift"           // it was final, and the service's totals have moved all the same
+	Drifted    Reason = "drift"           // it was final, and the service's totals have changed nevertheless
 	Forced     Reason = "forced"          // asked for again, whatever the ledger holds
-	Replayed   Reason = "replay"          // made again of raw answers, as a person asked
+	Replayed   Reason = "replay"          // made again from stored raw answers, as a person asked
 )
 
 // A Window is one cell of the fixed grid with those of its partitions that are to be fetched. One
-// request covers a contiguous row of them.
+// request covers consecutive ones.
 type Window struct {
 	Period Period
 	Cell   civil.Date // first day of the cell, the same for every process
 	Due    []Due      // ascending
 
-	// Base are the records of the partitions under the lease and before the fetch. The ledger
-	// accepts a new record only on top of the one in Base, although another unit of the process may
-	// have read newer ones meanwhile.
+	// Base are the records of the partitions, read after the window was leased and before the
+	// fetch. The ledger accepts a new record only on top of the one in Base, even if another unit
+	// of the process has read newer ones meanwhile.
 	Base ledger.Records
 }
 
@@ -48,7 +48,7 @@ type Due struct {
 	Seq       int        `json:"-"` // of the record that the plan was made from; a newer one is another process's work
 }
 
-// Reason says why a partition of the window is fetched; empty when it isn't due.
+// Reason returns why a partition of the window is fetched, or "" when it isn't due.
 func (w Window) Reason(partition civil.Date) Reason {
 	for _, d := range w.Due {
 		if d.Partition == partition {
@@ -58,7 +58,7 @@ func (w Window) Reason(partition civil.Date) Reason {
 	return ""
 }
 
-// Name names the unit that does the window by the first day of its cell.
+// Name returns the name of the unit that fetches the window: the first day of its cell.
 func (w Window) Name() string { return cellName(w.Period, w.Cell) }
 
 func cellName(p Period, cell civil.Date) string {
@@ -68,7 +68,7 @@ func cellName(p Period, cell civil.Date) string {
 	return cell.String()
 }
 
-// Runs cuts the window into contiguous rows of partitions. Each row is one request.
+// Runs cuts the window into runs of consecutive partitions. Each run is one request.
 func (w Window) Runs() [][]civil.Date {
 	var runs [][]civil.Date
 	for i, d := range w.Due {
@@ -81,8 +81,8 @@ func (w Window) Runs() [][]civil.Date {
 	return runs
 }
 
-// StillDue is the window without the partitions that have newer records than those that the plan
-// was made from. Its Base has the records of the others.
+// StillDue returns the window without the partitions that have newer records than those that the
+// plan was made from. Its Base has the records of the others.
 func (w Window) StillDue(recorded func(civil.Date) (ledger.Record, bool)) Window {
 	w = w.Without(func(d Due) bool {
 		e, known := recorded(d.Partition)
@@ -97,7 +97,7 @@ func (w Window) StillDue(recorded func(civil.Date) (ledger.Record, bool)) Window
 	return w
 }
 
-// Without is the window without the partitions that drop chooses.
+// Without returns the window without the partitions that drop chooses.
 func (w Window) Without(drop func(Due) bool) Window {
 	kept := Window{Period: w.Period, Cell: w.Cell, Base: w.Base}
 	for _, d := range w.Due {

@@ -12,15 +12,16 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// An batch is recorded partitions that were made of the same kept answers, with the same columns,
-// so that one conversion makes all of them again. Answers cover rows of partitions, and several
-// pieces by app make one partition.
+// A batch holds recorded partitions that were made of the same kept answers, with the same columns,
+// so that one conversion makes all of them again. One answer may cover several partitions in a row,
+// and one partition may be made of several answers, each for some of the apps.
 type batch struct {
 	keys    []string        // of the answers; none: they weren't kept
 	records []ledger.Record // ascending
 }
 
-// batchesOf groups records, of one partition each. Those without answers are one batch, the last.
+// batchesOf groups records into batches. There is one record for each partition. Those without kept
+// answers form the last batch.
 func batchesOf(records []ledger.Record) []batch {
 	slices.SortFunc(records, func(a, b ledger.Record) int { return a.Partition.Compare(b.Partition) })
 	var list []batch
@@ -46,22 +47,22 @@ func batchesOf(records []ledger.Record) []batch {
 	return list
 }
 
-// only is the batch with those of its partitions that are still due in a window.
+// only returns the batch with only those of its partitions that are still due in a window.
 func (e batch) only(w refresh.Window) batch {
 	e.records = slices.DeleteFunc(slices.Clone(e.records),
 		func(r ledger.Record) bool { return w.Reason(r.Partition) == "" })
 	return e
 }
 
-// A replayUnit is what one unit makes again: the batches that begin in one cell of the grid, and
-// the window of all their partitions.
+// A replayUnit is the work of one unit of a replay: the batches that begin in one cell of the grid,
+// and the window of all their partitions.
 type replayUnit struct {
 	window  refresh.Window
 	batches []batch
 }
 
-// replayUnits cuts batches into units. base has the records that hold; what is made will be
-// recorded on top of them.
+// replayUnits divides batches into units. base has the current records, which the new ones will
+// follow.
 func replayUnits(rules refresh.Rules, list []batch, base ledger.Records) []replayUnit {
 	by := map[civil.Date]*replayUnit{}
 	for _, e := range list {
@@ -84,10 +85,10 @@ func replayUnits(rules refresh.Rules, list []batch, base ledger.Records) []repla
 	return out
 }
 
-// mostSpans is how many rows of partitions a message names.
+// mostSpans is how many contiguous rows of partitions a message names.
 const mostSpans = 8
 
-// spans names the batch's partitions for people, contiguous ones by their first and last.
+// spans names the batch's partitions for people: contiguous ones by their first and last.
 func (e batch) spans(period refresh.Period) string {
 	var rows [][]civil.Date
 	for i, r := range e.records {

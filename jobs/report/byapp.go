@@ -18,17 +18,19 @@ import (
 	"github.com/reportferry/reportferry/jobs/partition"
 )
 
+// appTokenIn is the filter that names the apps of a request.
 const appTokenIn = "app_token__in"
 
-// apps are those whose rows are asked for by name: those of wanted that the service doesn't refuse.
-// None: rows of all apps are asked for.
+// apps returns the apps that requests name: those of wanted that the service doesn't refuse. When
+// it returns none, requests are for the rows of all apps.
 func (p *plan) apps() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return without(p.wanted(), p.refused)
 }
 
-// wanted are the apps of the filter or, if the config asks for that, those that the service lists.
+// wanted returns the apps of the config's filter or, without one and if the config asks for it,
+// those that the service lists.
 func (p *plan) wanted() []string {
 	if named := p.o.Query.Filters[appTokenIn]; len(named) > 0 || !p.o.Listed {
 		return named
@@ -36,13 +38,13 @@ func (p *plan) wanted() []string {
 	return p.scope.now.Apps
 }
 
-// without gives the apps of a list that aren't in another.
+// without returns the apps of list that aren't in other.
 func without(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(app string) bool { return slices.Contains(other, app) })
 }
 
-// refusedApps are those that the service names in a refusal. some tells whether there is one that
-// may be about some of the apps of the request, named or not.
+// refusedApps returns the apps that the service names in a refusal. some tells whether err is a
+// refusal that may be about some of the request's apps, whether it names them or not.
 func refusedApps(err error) (apps []string, some bool) {
 	var answer *adjust.Error
 	if !errors.As(err, &answer) {
@@ -51,8 +53,8 @@ func refusedApps(err error) (apps []string, some bool) {
 	return answer.Apps, len(answer.Apps) > 0 || answer.Status == http.StatusBadRequest && answer.Metric == ""
 }
 
-// leaveOut asks for the rows of these apps no more in this run, because the service refuses them.
-// It is false where there are none, or no others.
+// leaveOut excludes apps from the requests of this run, because the service refuses them. It does
+// nothing and returns false when apps is empty, or when no other apps would be left.
 func (p *plan) leaveOut(apps []string, why error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,8 +70,8 @@ func (p *plan) leaveOut(apps []string, why error) bool {
 	return true
 }
 
-// news tells whether some of the refused apps were in no error of the run yet. They are from now
-// on.
+// news tells whether no error of the run has named some of the refused apps yet, and notes that one
+// does now.
 func (p *plan) news(refused []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,17 +80,18 @@ func (p *plan) news(refused []string) bool {
 	return len(added) > 0
 }
 
-// splitsByApp tells whether one partition can be asked for in pieces. Its rows must be asked for by
-// apps in any case, because a list might lack one, whose rows would be missing silently. And
-// app_token must be a dimension, so that no row is in two pieces.
+// splitsByApp tells whether one partition can be fetched in pieces, each for some of the apps. The
+// job's requests must name apps anyway: a list made for the split alone might lack an app, whose
+// rows would be missing silently. And app_token must be a dimension, so that no row is in two
+// pieces.
 func (f *fetch) splitsByApp() bool {
 	return len(f.apps()) > 1 && slices.Contains(f.o.Query.Dimensions, "app_token")
 }
 
-// byApp fetches one partition in pieces of half the apps each, and halves a piece again that is too
-// slow, or that the service refuses. The pieces become one part, so each is kept as CSV until all
-// are there. An app that is refused by itself, or that the service has nothing for, is named.
-// Without one that is refused the others' rows are published when totals vouch for them.
+// byApp fetches one partition in pieces of half the apps each, and halves a piece again when it is
+// too slow, or when the service refuses it. The pieces become one part, so each is spooled as CSV
+// until all have come. The log names apps that the service refuses or has no rows for. When an app
+// is refused, the rows of the others are published only if they agree with the totals.
 func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, err error) {
 	row := []civil.Date{day}
 	var spooled []string
@@ -136,7 +139,7 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 			"apps", strings.Join(empty, " "))
 	}
 	if a.Raw = allOf(a.Raw); len(a.Refused) > 0 {
-		a.Raw = nil // what was kept says nothing of these apps
+		a.Raw = nil // the kept answers lack the refused apps
 	}
 	a.Parts, err = f.convert(ctx, row, a.Fetched, spooled)
 	return a, err
@@ -147,7 +150,7 @@ func halves(apps []string) [][]string {
 	return [][]string{apps[:half], apps[half:]}
 }
 
-// behindHeader tells whether anything was written to it behind the first line.
+// A behindHeader is a writer that notes whether anything but blanks follows the first line.
 type behindHeader struct{ ended, some bool }
 
 func (b *behindHeader) Write(p []byte) (int, error) {
@@ -159,7 +162,8 @@ func (b *behindHeader) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// spool writes one whole answer into a file; key is that of its raw copy.
+// spool fetches the rows of some apps and writes the whole answer into a file, at path. key is that
+// of the answer's raw copy.
 func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string, lines *behindHeader) (path, key string,
 	got adjust.Answer, err error) {
 	file, err := os.CreateTemp(f.o.SpoolDir, "reportferry-*.csv")
@@ -199,6 +203,7 @@ func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string, line
 	return file.Name(), key, got, err
 }
 
+// withFilter returns a copy of filters in which one is set to values.
 func withFilter(filters map[string][]string, name string, values []string) map[string][]string {
 	changed := map[string][]string{name: values}
 	for n, v := range filters {
@@ -209,7 +214,7 @@ func withFilter(filters map[string][]string, name string, values []string) map[s
 	return changed
 }
 
-// convert turns spooled answers into the parts of one row.
+// convert turns spooled answers into the parts of a row of partitions.
 func (f *fetch) convert(ctx context.Context, row []civil.Date, fetched time.Time, spooled []string) ([]table.Part,
 	error) {
 	conv, err := f.table.Converter(f.cols.Definition, row)

@@ -12,9 +12,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/partition"
 )
 
-// changedTotals compares the service's totals of today with those of records. It gives what differs
-// by partition, and the partitions in which anything could be compared. Columns that a record lacks
-// aren't.
+// changedTotals compares the service's totals of today with those of records. It returns the
+// differences by partition, and the partitions in which anything could be compared. Columns that a
+// record lacks aren't compared.
 func (f *fetch) changedTotals(ctx context.Context, records ledger.Records,
 	today map[civil.Date]table.Part) (changed map[civil.Date][]ledger.Difference, compared map[civil.Date]bool,
 	err error) {
@@ -38,9 +38,9 @@ func (f *fetch) changedTotals(ctx context.Context, records ledger.Records,
 	return changed, compared, nil
 }
 
-// recorded is what a record says that the service's total of a column was; false: it doesn't say. A
-// record of an earlier version has only the sum over the rows, which may differ from the total by
-// what rounding loses. The part then has their number.
+// recorded returns the service's total of a column according to a record, or false when the record
+// doesn't have it. A record of an earlier version has only the sum over the rows, which may differ
+// from the total by what rounding loses. The part then has the number of rows, too.
 func (k *Kind) recorded(e ledger.Record, s ledger.Shape, c table.Column) (table.Part, bool) {
 	i := slices.IndexFunc(s.Columns, func(was ledger.Column) bool {
 		return was.Source == c.Source && (was.Name == c.Name || k.renamedTo(was) == c.Name)

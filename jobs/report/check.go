@@ -21,20 +21,21 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A Comparison is a recorded partition beside what the service says of it now.
+// A Comparison compares a recorded partition with what the service says about it now.
 type Comparison struct {
 	Partition civil.Date
 	Recorded  ledger.Record
-	Totals    string // what its totals say; empty: nothing that differs, or it was fetched again
-	Rows      int64
-	Same      bool
-	Err       error // not nil: it couldn't be fetched, or the totals of partitions from this one on couldn't
+	Totals    string // how its totals differ; empty if they don't, or if its rows were fetched again
+	Rows      int64  // how many rows were fetched again
+	Same      bool   // the fetched rows are the recorded ones
+	Err       error  // why its rows, or the totals of partitions from this one on, couldn't be fetched
 }
 
-// Compare holds all settled partitions, which the service doesn't restate any more, against its
-// totals of today, and gives those that differ and how many it could compare. Of the others it
-// fetches up to n again, which dice choose, and publishes nothing. The error is the ledger's;
-// errors of partitions are in their comparisons.
+// Compare compares all settled partitions, which the service doesn't restate any more, with its
+// totals of today. It returns those that differ, and the number that it could compare. Of the
+// partitions whose totals don't differ, it fetches up to n again, chosen at random by dice, and
+// compares their rows. It publishes nothing. Errors about a partition are in its comparison; the
+// error that is returned concerns all of them, as one of the ledger does.
 func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Rand) (list []Comparison, totals int,
 	err error) {
 	p, err := k.plan(ctx, now)
@@ -74,8 +75,8 @@ func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Ran
 	return list, totals, nil
 }
 
-// compareTotals compares ascending partitions with totals of today, by as few requests as a run
-// makes.
+// compareTotals compares partitions, which ascend, with the totals of today. It takes no more
+// requests than a run does.
 func (f *fetch) compareTotals(ctx context.Context, settled []ledger.Record) (list []Comparison, compared int) {
 	blocks := map[civil.Date][]civil.Date{}
 	for _, e := range settled {
@@ -96,9 +97,10 @@ func (f *fetch) compareTotals(ctx context.Context, settled []ledger.Record) (lis
 	return list, compared
 }
 
-// compare asks for the columns that the record has, because its hash is over those. If the service
-// refuses them and takes what the config asks now, the columns that both have are compared instead:
-// the count of rows, and the sums of additive metrics.
+// compare fetches a partition again and compares it with its record. It asks for the columns that
+// the record has, because its hash is over those. If the service refuses these and the table lacks
+// some of them by now, it asks only for the ones that the table still has, and compares the number
+// of rows and the sums of additive metrics.
 func (f *fetch) compare(ctx context.Context, e ledger.Record, recorded ledger.Shape, cols *columns) Comparison {
 	c := Comparison{Partition: e.Partition, Recorded: e}
 	part, err := f.askAs(ctx, e.Partition, cols.as(recorded, false))
@@ -118,7 +120,8 @@ func (f *fetch) compare(ctx context.Context, e ledger.Record, recorded ledger.Sh
 	return c
 }
 
-// askAs fetches a partition with other columns than the table's, and doesn't keep the content.
+// askAs fetches a partition with the given columns in place of the table's, and keeps only what the
+// part says about the content, not the content itself.
 func (f *fetch) askAs(ctx context.Context, partition civil.Date, cols *columns) (table.Part, error) {
 	f.cols = cols
 	a, err := f.ask(ctx, []civil.Date{partition}, nil)
@@ -129,8 +132,7 @@ func (f *fetch) askAs(ctx context.Context, partition civil.Date, cols *columns) 
 	return a.Parts[0], nil
 }
 
-// A Disagreement is a metric that the service's own list gives another kind than the table's column
-// has.
+// A Disagreement is a metric whose type in the service's own list isn't that of the table's column.
 type Disagreement struct {
 	Metric     string
 	Type       catalog.Type // of the column
@@ -138,7 +140,7 @@ type Disagreement struct {
 }
 
 // Disagreements compares the metrics of the config with the service's own lists, by slug. It
-// ignores what these don't have.
+// ignores metrics that aren't in the lists.
 func (k *Kind) Disagreements(lists map[string]adjust.Filter) []Disagreement {
 	var out []Disagreement
 	for _, c := range k.fixed {
@@ -155,8 +157,8 @@ func (k *Kind) Disagreements(lists map[string]adjust.Filter) []Disagreement {
 
 // Try finds out whether the service takes the columns that the job asks for, and counts them.
 // Columns that the service's own lists don't have, such as hidden metrics, are tried by a report of
-// one day. So is what filters name and neither the lists nor the catalogue have: a filter that the
-// service ignored would show nowhere.
+// one day. So are names in filters that neither the lists nor the catalogue have, because nothing
+// would show that the service ignores a filter.
 func (k *Kind) Try(ctx context.Context, lists map[string]adjust.Filter) (dimensions, metrics int, err error) {
 	cols := slices.Clone(k.fixed)
 	if len(k.o.Events) > 0 {
@@ -225,8 +227,8 @@ func foreign(name string) bool {
 	return !dimension && !metric && !guessed
 }
 
-// eventsNow are the columns of today's events, and of those that are gone from the service and that
-// the ledger remembers.
+// eventsNow returns the columns of today's events, and of events that are gone from the service but
+// recorded in the ledger.
 func (k *Kind) eventsNow(ctx context.Context) ([]column, error) {
 	var recorded ledger.Shape
 	if k.o.Ledger != nil {

@@ -20,26 +20,27 @@ import (
 // A column is a column of the table and, when it is an event's, the selector that chose the event.
 type column struct {
 	table.Column
-	event      string
-	many       bool // of a selector of many events
-	everywhere bool // it adds up over all dimensions
-	cohort     bool // it is dated by the install
+	event      string // the selector as text; empty: it isn't an event's
+	many       bool   // the selector may choose many events
+	everywhere bool   // it adds up over all dimensions
+	cohort     bool   // its numbers are dated by the install
 }
 
-// columns is the whole table. Rows are routed by the finest date dimension.
+// columns holds all columns of the table. Rows are routed to partitions by the finest date
+// dimension.
 type columns struct {
 	partition.Definition
-	totalled []table.Column   // those whose sums are compared with the service's totals
-	within   partition.Shares // how far some of them may be from those
-	numbers  []table.Column   // those that the service is asked for the totals of
-	all      []column         // without those about the fetch
-	// Names of those that the config doesn't ask for, and that recorded partitions have values in.
+	totalled []table.Column   // columns whose sums over the rows are compared with the service's totals
+	within   partition.Shares // by which share of the total some sums may differ from it
+	numbers  []table.Column   // columns whose totals the service is asked for
+	all      []column         // all columns without the stamps, which are about the fetch
+	// Names of columns that the config doesn't ask for, but recorded partitions have values in.
 	kept []string
 }
 
-// fixedColumns are the dimensions and metrics that the config names. None of them needs the
-// service. It refuses a table that can't be, by these, and by the columns of events whose names the
-// config tells.
+// fixedColumns returns the columns of the dimensions and metrics that the config names, which are
+// known without the service. It refuses an impossible table, by these columns and by those of
+// events whose names the config tells.
 func fixedColumns(o Options) ([]column, error) {
 	cols, err := configColumns(o)
 	if err != nil {
@@ -59,8 +60,8 @@ func fixedColumns(o Options) ([]column, error) {
 	return cols, o.fits(known)
 }
 
-// fits refuses columns when readers would take two of them for one, and a table that a sink can't
-// keep.
+// fits returns an error when readers would take two of the columns for one, or when a sink can't
+// keep the table.
 func (o Options) fits(cols []column) error {
 	if err := unique(append(slices.Clone(cols), o.stamps()...)); err != nil {
 		return err
@@ -68,6 +69,7 @@ func (o Options) fits(cols []column) error {
 	return partition.Fits(o.Targets, o.Table, (&Kind{o: o}).define(cols).Schema)
 }
 
+// configColumns returns the columns of the dimensions and metrics that the config names.
 func configColumns(o Options) ([]column, error) {
 	var cols []column
 	for _, name := range o.Query.Dimensions {
@@ -97,11 +99,13 @@ func configColumns(o Options) ([]column, error) {
 	return cols, nil
 }
 
-// named is the name of a dimension's or a metric's column: what the config says, or the usual one.
+// named returns the name of a dimension's or a metric's column: that of the config, or the usual
+// one.
 func (o Options) named(source, usual string) string { return cmp.Or(o.Rename[source], usual) }
 
-// renamedTo is the name that the config gives by now to what a recorded column is of; empty: it is
-// the same, or the config doesn't have it.
+// renamedTo returns the new name of a recorded column whose dimension or metric the config calls
+// something else by now. It is empty when the name is the same, or when the config doesn't have the
+// dimension or metric.
 func (k *Kind) renamedTo(was ledger.Column) string {
 	i := slices.IndexFunc(k.fixed, func(c column) bool { return c.Source == was.Source })
 	if was.Event != "" || i < 0 || k.fixed[i].Name == was.Name {
@@ -110,9 +114,9 @@ func (k *Kind) renamedTo(was ledger.Column) string {
 	return k.fixed[i].Name
 }
 
-// summable tells whether a sum over the rows of a partition means something, which needs a metric
-// that adds up over every dimension that varies inside a partition. Of the date dimensions that is
-// the hour alone.
+// summable tells whether the sum of a metric over the rows of a partition means something: the
+// metric must add up over every dimension that varies inside a partition. Of the date dimensions,
+// only the hour does.
 func (o Options) summable(f catalog.Field, typ catalog.Type) bool {
 	return typ != catalog.String && !slices.ContainsFunc(o.Query.Dimensions, func(name string) bool {
 		d, _ := catalog.Dimension(name)
@@ -120,7 +124,7 @@ func (o Options) summable(f catalog.Field, typ catalog.Type) bool {
 	})
 }
 
-// resolve gives the whole table. It looks events up once a run.
+// resolve returns all columns of the table. It looks events up once a run.
 func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	if err := p.resolving.Acquire(ctx, 1); err != nil {
 		return nil, err
@@ -164,7 +168,7 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	return c, nil
 }
 
-// stamps are the columns about the fetch; they come last.
+// stamps returns the columns about the fetch, which come last.
 func (o Options) stamps() (cols []column) {
 	for _, s := range o.Stamps {
 		cols = append(cols, column{Column: table.Stamped(s)})
@@ -172,7 +176,7 @@ func (o Options) stamps() (cols []column) {
 	return cols
 }
 
-// define makes the table of its columns, to which it adds those about the fetch.
+// define defines the table by its columns, to which it adds the stamps.
 func (k *Kind) define(cols []column) *columns {
 	cols = renamed(cols)
 	stamped := append(slices.Clone(cols), k.o.stamps()...)
@@ -197,8 +201,8 @@ func (k *Kind) define(cols []column) *columns {
 	return c
 }
 
-// renamed leaves out a column that only old partitions have when readers would take it for another,
-// and what it holds is asked for under a name of its own by now.
+// renamed leaves out columns that only old partitions have: those that readers would take for
+// another column, while what they hold has a column of another name by now.
 func renamed(cols []column) []column {
 	return slices.DeleteFunc(slices.Clone(cols), func(c column) bool {
 		return c.Source != "" && slices.ContainsFunc(cols, func(other column) bool {
@@ -216,6 +220,7 @@ func newColumns(s ledger.Shape) *columns {
 	return &columns{Definition: partition.Definition{Shape: s, Route: table.NoRoute}}
 }
 
+// add adds a column, and routes rows by it if it is the finest date dimension so far.
 func (c *columns) add(col table.Column) {
 	if col.Dimension && col.Type.IsTime() && (c.Route == table.NoRoute || finer(col.Type, c.Columns[c.Route].Type)) {
 		c.Route = len(c.Columns)
@@ -223,7 +228,8 @@ func (c *columns) add(col table.Column) {
 	c.Columns = append(c.Columns, col)
 }
 
-// as gives the columns as a record has them or, if shared, only those that the table still has.
+// as returns the columns that a recorded shape has or, if shared, only those of them that the table
+// still has.
 func (c *columns) as(recorded ledger.Shape, shared bool) *columns {
 	out := newColumns(recorded)
 	for _, was := range recorded.Columns {
@@ -247,8 +253,9 @@ func finer(a, b catalog.Type) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// unique refuses two columns of one name, whose case doesn't matter, as to most readers and
-// warehouses it doesn't: two selectors may choose the same event, and slugs may differ in signs.
+// unique returns an error when two columns have the same name. It ignores case, as most readers and
+// warehouses do. Names may clash because two selectors may choose the same event, and because slugs
+// may differ only in signs that column names don't have.
 func unique(cols []column) error {
 	by := map[string]column{catalog.PartitionKey: {}}
 	for _, c := range cols {
@@ -273,6 +280,7 @@ func unique(cols []column) error {
 	return nil
 }
 
+// origin says in an error message where a column comes from.
 func origin(c column) string {
 	if c.many {
 		return c.event + " (" + c.Source + ")"
@@ -286,7 +294,7 @@ func origin(c column) string {
 	return "metric or dimension " + c.Source
 }
 
-// metrics are the slugs to ask for, each once.
+// metrics returns the slugs to ask for, each once.
 func (c *columns) metrics() []string {
 	var slugs []string
 	for _, col := range c.Columns {
@@ -297,7 +305,8 @@ func (c *columns) metrics() []string {
 	return slugs
 }
 
-// shapeOf is what the ledger keeps of the table's meaning.
+// shapeOf returns the shape of the table that the ledger records: its columns, and a fingerprint of
+// all else that gives its numbers their meaning.
 func shapeOf(o Options, cols []column) ledger.Shape {
 	q := o.Query
 	if q.Zone != nil {
@@ -308,7 +317,8 @@ func shapeOf(o Options, cols []column) ledger.Shape {
 		"timezone_id":            q.TimezoneID,
 		ledger.FingerprintPeriod: o.Rules.Period.String(),
 	}}
-	// By which readers know rows, so that both names side by side would be two tables.
+	// Readers tell rows apart by dimensions, so a table in which a dimension has two names would be
+	// two tables.
 	for _, name := range q.Dimensions {
 		if to := o.named(name, name); to != name {
 			s.Fingerprint["name of "+name] = to
@@ -335,7 +345,8 @@ func joined(set []string) string {
 	return strings.Join(sorted, ",")
 }
 
-// schema is the table's definition, events included, which the service is asked for.
+// Schema returns the table's definition, including the columns of events, for which it asks the
+// service.
 func (p *plan) Schema(ctx context.Context) (*sinks.Schema, error) {
 	cols, err := p.resolve(ctx, p.o.Client)
 	if err != nil {
@@ -344,9 +355,9 @@ func (p *plan) Schema(ctx context.Context) (*sinks.Schema, error) {
 	return cols.Schema, nil
 }
 
-// finalAfter says of each metric of the table how many days after a period's end the service
-// changes it no more. Of one that the catalogue lacks the slug tells the period of a cohort;
-// without one it is taken for one that is restated like others.
+// finalAfter returns, for each metric of the table, how many days after a period's end the service
+// no longer changes it. For a metric that the catalogue lacks, the slug tells the period of a
+// cohort; if it has none, the metric is assumed to be restated like others.
 func (o Options) finalAfter(s ledger.Shape) map[string]int {
 	days := map[string]int{}
 	for _, c := range s.Columns {

@@ -28,13 +28,15 @@ const (
 	ReconcileOff  Reconcile = "off"  // no totals are asked for
 )
 
-// Unchecked says why the job's rows can't be held against the service's totals; empty: they can.
-// Which metrics events have is known only when the service was asked, so that it leaves them the
-// benefit of the doubt.
+// Unchecked says why the job's rows can't be compared with the service's totals. It returns an
+// empty text when they can. A job with events passes, because its metrics are known only after the
+// service was asked.
 func (k *Kind) Unchecked() string {
 	return k.unchecked(len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, column.totalled))
 }
 
+// unchecked does the work of Unchecked. additive tells whether some metric adds up over all
+// dimensions.
 func (k *Kind) unchecked(additive bool) string {
 	switch why := k.incomparable(); {
 	case why != "":
@@ -47,8 +49,8 @@ func (k *Kind) unchecked(additive bool) string {
 	return ""
 }
 
-// incomparable says why the service's totals are of other rows than the table's; empty: they
-// aren't.
+// incomparable says why the service's totals count other rows than the table has. It returns an
+// empty text when they count the same rows.
 func (k *Kind) incomparable() string {
 	for name := range k.o.Query.Filters {
 		if slices.Contains([]string{"lt", "lte", "gt", "gte", "eq", "ne"}, name[strings.LastIndex(name, "__")+2:]) {
@@ -67,8 +69,8 @@ func (k *Kind) asksTotals() bool {
 		(len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, k.hasTotal))
 }
 
-// hasTotal tells whether a column has a total that can be compared with a later one. Totals of a
-// table without periods are added up over years, which makes nothing of a ratio.
+// hasTotal tells whether a column has a total that can be compared with a later one. For a table
+// without periods, totals are added up over years, which is meaningless for a ratio.
 func (k *Kind) hasTotal(c column) bool {
 	return c.number() && (c.everywhere || k.o.Rules.Period != refresh.Whole)
 }
@@ -76,8 +78,8 @@ func (k *Kind) hasTotal(c column) bool {
 // totalled tells whether the service's total of a column is the sum over any rows.
 func (c column) totalled() bool { return c.everywhere && c.number() }
 
-// additive are the metrics whose rows of two hours may be added, whatever else is the same of them.
-// Where they are all metrics, rows may be.
+// additive returns the slugs of the metrics that may be added up over any rows, such as those of
+// two hours. If all metrics are among them, whole rows may be added.
 func (c *columns) additive() []string {
 	var slugs []string
 	for _, col := range c.Columns {
@@ -99,16 +101,17 @@ func (c column) number() bool {
 		c.Type == catalog.Double)
 }
 
-// A control is the totals of a row of partitions, on their way beside the rows, so that they take
-// no time of their own. A nil one is none.
+// A control is a request for the totals of a row of partitions. It runs beside that for the rows,
+// so that it takes no extra time. A nil control stands for no request.
 type control struct {
-	first  *firstQuery // of the query for totals
+	first  *firstQuery // the run's first query for totals
 	cancel context.CancelFunc
 	over   chan struct{}
 	totals map[civil.Date]table.Part
 	err    error
 }
 
+// control starts asking for the totals of a row of partitions, if they can be compared.
 func (f *fetch) control(ctx context.Context, row []civil.Date) *control {
 	if !f.asksTotals() || len(f.cols.numbers) == 0 {
 		return nil
@@ -124,8 +127,8 @@ func (f *fetch) control(ctx context.Context, row []civil.Date) *control {
 	return c
 }
 
-// accepted waits until the service has accepted a query for totals. What it refuses isn't asked for
-// by rows.
+// accepted waits until the service has accepted a query for totals. A query that it refuses there
+// needn't be sent for rows.
 func (c *control) accepted(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -142,7 +145,7 @@ func (c *control) accepted(ctx context.Context) error {
 	return nil
 }
 
-// wait gives the totals, when they are there.
+// wait waits for the totals and returns them.
 func (c *control) wait() (map[civil.Date]table.Part, error) {
 	if c == nil {
 		return nil, nil
@@ -151,7 +154,7 @@ func (c *control) wait() (map[civil.Date]table.Part, error) {
 	return c.totals, c.err
 }
 
-// end lets no request of it go on.
+// end cancels the request if it still runs.
 func (c *control) end() {
 	if c != nil {
 		c.cancel()
@@ -159,8 +162,8 @@ func (c *control) end() {
 	}
 }
 
-// against says how parts compare with the service's totals, or with none, because they couldn't be
-// had.
+// against compares parts with the service's totals, and returns the result for each partition.
+// unknown is the error when the totals couldn't be fetched.
 func (f *fetch) against(parts []table.Part, totals map[civil.Date]table.Part,
 	unknown error) map[civil.Date]*ledger.Control {
 	these := map[civil.Date]table.Part{}
@@ -193,7 +196,8 @@ func (f *fetch) against(parts []table.Part, totals map[civil.Date]table.Part,
 	return controls
 }
 
-// besides gives what the service says of a partition besides what its rows add up to.
+// besides returns the totals of a partition that the record's sums over the rows don't tell: those
+// of metrics that don't add up, and those that differ from the sum.
 func (f *fetch) besides(rows, total table.Part) map[string]string {
 	said := map[string]string{}
 	for _, c := range f.cols.numbers {

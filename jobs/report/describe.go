@@ -13,7 +13,7 @@ import (
 // usual are the dimensions that dashboards filter by most.
 var usual = []string{"app_token", "app", "network", "partner_name", "campaign", "country_code", "os_name"}
 
-// warehouse is what the config says of tables, and what the table is.
+// warehouse returns what the config says about tables, with a description of this one.
 func (o Options) warehouse() sinks.Schema {
 	s := o.Warehouse
 	s.About = &sinks.About{
@@ -25,7 +25,7 @@ func (o Options) warehouse() sinks.Schema {
 	return s
 }
 
-// describe says what a column means, for people who read the table.
+// describe returns a description of a column, for people who read the table.
 func (o Options) describe(c table.Column) sinks.Column {
 	switch {
 	case c.Stamp == table.LoadedAt:
@@ -48,7 +48,8 @@ func (o Options) describe(c table.Column) sinks.Column {
 	return s
 }
 
-// renamed is what the service calls a column that the config renames; empty: it doesn't.
+// renamed returns the service's name of a column that the config renames, and an empty text for any
+// other column.
 func (o Options) renamed(c table.Column) string {
 	if o.Rename[c.Source] != c.Name {
 		return ""
@@ -58,8 +59,8 @@ func (o Options) renamed(c table.Column) string {
 
 func (o Options) adSpendMode() string { return strings.Join(o.Query.Parameters["ad_spend_mode"], "") }
 
-// metric is what the catalogue knows of a metric, also of an event's; of one that it lacks, what
-// the slug tells.
+// metric returns what the catalogue says about a metric, which may be an event's. For one that it
+// lacks, metric returns what the slug tells.
 func metric(slug string) catalog.Field {
 	if f, known := catalog.Metric(slug); known {
 		return f

@@ -19,26 +19,26 @@ import (
 // A Comparing says which contents of a partition are compared, and how its rows are told apart.
 type Comparing struct {
 	Partition civil.Date
-	Seq       int        // the number of the earlier content; 0: as On says
-	On        civil.Date // the earlier content is the one that held at the end of this day; zero: it is the one before
-	By        []string   // dimensions; none: all of the job's
+	Seq       int        // number of the earlier content; 0: On chooses it
+	On        civil.Date // the earlier content is that at the end of this day; zero: the last but one
+	By        []string   // dimensions that tell rows apart; none: all of the job's
 }
 
-// A Diff is how two contents of a partition differ, by the raw answers that they were made of.
+// A Diff says how two contents of a partition differ, by the raw answers that they were made of.
 type Diff struct {
 	Was, Is    ledger.Record
-	Only       bool     // Is is the only content there ever was: nothing is compared
-	Dimensions []string // by which rows are told apart
-	Metrics    []string
+	Only       bool     // there is no other content than Is, so nothing is compared
+	Dimensions []string // the dimensions that tell rows apart
+	Metrics    []string // the metrics that are compared
 	Left       []string // metrics that aren't compared: they don't add up, or one of the two answers lacks them
-	Rows       []Row
-	Same       int
+	Rows       []Row    // the rows that differ
+	Same       int      // the number of the other rows
 
 	types []catalog.Type // of the metrics
 }
 
-// Diff compares what a partition is with what it was. It asks the service for nothing, and changes
-// nothing.
+// Diff compares the current content of a partition with an earlier one. It asks the service for
+// nothing, and changes nothing.
 func (k *Kind) Diff(ctx context.Context, now time.Time, c Comparing) (d Diff, err error) {
 	p, recorded, _, err := k.openRaw(ctx, now)
 	if err != nil {
@@ -116,7 +116,8 @@ func (p *plan) contents(ctx context.Context, c Comparing) (d Diff, err error) {
 	return d, nil
 }
 
-// shapesOf are the shapes of two contents, whose numbers must mean the same.
+// shapesOf returns the shapes of contents. It refuses them unless their numbers mean the same as
+// those of the config.
 func (p *plan) shapesOf(ctx context.Context, records ...ledger.Record) (shapes []ledger.Shape, err error) {
 	for _, e := range records {
 		s, err := p.table.ShapeOf(ctx, e)
@@ -131,8 +132,8 @@ func (p *plan) shapesOf(ctx context.Context, records ...ledger.Record) (shapes [
 	return shapes, nil
 }
 
-// choose says by which dimensions rows are told apart, and which metrics are compared: those that
-// both contents have and, where rows are added up, those that add up over the dimensions that are
+// choose sets the dimensions that tell rows apart, and the metrics to compare. These are the ones
+// that both contents have and that, if rows are to be added up, add up over the dimensions that are
 // left out.
 func (d *Diff) choose(o Options, by []string, cols []column, shapes []ledger.Shape) error {
 	d.Dimensions = o.Query.Dimensions
@@ -168,7 +169,8 @@ func (d *Diff) choose(o Options, by []string, cols []column, shapes []ledger.Sha
 	return nil
 }
 
-// sourceOf is where the cells of a column come from in files of a shape; empty: nowhere.
+// sourceOf returns what the service calls a column of a shape. It is empty when the shape lacks the
+// column, or has only NULLs in it.
 func sourceOf(s ledger.Shape, name string) string {
 	i := slices.IndexFunc(s.Columns, func(c ledger.Column) bool { return c.Name == name })
 	if i < 0 {
@@ -177,7 +179,8 @@ func sourceOf(s ledger.Shape, name string) string {
 	return s.Columns[i].Source
 }
 
-// sheet reads the rows that a content was made of, and adds their keys to keys.
+// readRows reads the rows that a content was made of, from the kept answers, and adds their keys to
+// keys.
 func (p *plan) readRows(ctx context.Context, e ledger.Record, d Diff, keys map[string][]string) (rowsByKey, error) {
 	if len(e.Raw) == 0 {
 		return nil, errUnkept
@@ -214,7 +217,7 @@ func (p *plan) readRows(ctx context.Context, e ledger.Record, d Diff, keys map[s
 	return rows, nil
 }
 
-// cells gives the rows that one kept answer has of a partition to use.
+// cells calls use for each row of a partition in one kept answer.
 func (p *plan) cells(ctx context.Context, key string, c *columns, partition civil.Date,
 	use func([]string) error) error {
 	r, err := p.o.Raw.Open(ctx, key)

@@ -20,19 +20,19 @@ import (
 
 // Drift says how final partitions are watched for numbers that change all the same.
 type Drift struct {
-	Days int  // of finals that a run compares with the service's totals; 0: none
-	Warn bool // rows that moved stay as they are
+	Days int  // how many days of final partitions a run compares with the service's totals; 0: none
+	Warn bool // only warn of partitions that moved, and don't fetch them again
 }
 
-// Unwatched says why final partitions can't be watched; empty: they can, or the config asks for
-// none.
+// Unwatched says why final partitions can't be watched. It returns an empty text when they can, or
+// when the config doesn't ask for it.
 func (k *Kind) Unwatched() string {
 	if k.o.Drift.Days == 0 || k.o.Rules.Period == refresh.Whole {
 		return ""
 	}
 	compared := k.hasTotal
 	if k.o.Reconcile == ReconcileOff {
-		compared = column.totalled // of other columns nothing is on record
+		compared = column.totalled // the ledger has no totals of other columns
 	}
 	if why := k.incomparable(); why != "" || len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, compared) {
 		return why
@@ -40,23 +40,25 @@ func (k *Kind) Unwatched() string {
 	return "none of its metrics adds up over all dimensions"
 }
 
-// notes is the document that the checks are on record in. Nothing is lost with it: finals are
-// checked again.
+// notes returns the ledger's document about the checks. If the document is lost, final partitions
+// are only checked again.
 func (k *Kind) notes() *ledger.Document[slugs.Notes] { return slugs.NotesOf(k.o.Ledger, k.o.Table, "") }
 
+// readDriftChecks reads which final partitions were checked, and when.
 func (k *Kind) readDriftChecks(ctx context.Context) (refresh.DriftChecks, error) {
 	n, _, err := k.notes().Load(ctx)
 	return n.DriftChecks, err
 }
 
-// watching tells whether a run looks at finals: not one that was asked for some partitions only.
+// watching tells whether this run checks final partitions. A run that was asked for only some
+// partitions doesn't.
 func (p *plan) watching() bool {
 	r := p.rules
 	return p.o.Drift.Days > 0 && p.Unwatched() == "" && r.Only == nil && !r.Through.IsValid() && !r.IgnoreLedger &&
 		!p.o.Rebaseline
 }
 
-// watch is the unit that looks at finals; false: there is none.
+// watch returns the unit that checks final partitions, or false when there are none to check.
 func (p *plan) watch(checks refresh.DriftChecks) (jobs.Unit, bool) {
 	if !p.watching() {
 		return jobs.Unit{}, false
@@ -76,14 +78,15 @@ func (p *plan) watch(checks refresh.DriftChecks) (jobs.Unit, bool) {
 	}, true
 }
 
+// chosen returns the final partitions to check next.
 func (p *plan) chosen(checks refresh.DriftChecks) (refresh.Watch, bool) {
 	return p.rules.Watch(p.now, p.o.Drift.Days, p.table.Records(), checks)
 }
 
-// compareWatched compares the finals of a cell with the service's totals, and gives the units that
-// fetch those that have moved. They are on record as due before any of them is fetched, so that a
-// later run goes on with them. A check that fails takes nothing from what else the run does; it is
-// counted, and tried again.
+// compareWatched compares the final partitions of a cell with the service's totals, and returns the
+// units that fetch those that have moved. It records them as due before any of them is fetched, so
+// that a later run goes on with them. A check that fails doesn't fail the run's other work: it is
+// counted, and the next run tries again.
 func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out ledger.Outcome, moved []jobs.Unit,
 	err error) {
 	if err = p.table.Refresh(ctx); err != nil {
@@ -95,7 +98,7 @@ func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out l
 	}
 	w, any := p.chosen(checks)
 	if !any || w.Cell.From != planned.Cell.From {
-		return out, nil, nil // another run has looked
+		return out, nil, nil // another run has checked them
 	}
 	l := w.Cell
 	l.At = time.Now()
@@ -134,7 +137,7 @@ func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out l
 			return o.From == l.From &&
 				o.Until == l.Until && !o.At.Before(l.At)
 		}) {
-			return ledger.ErrNothing // it is this one, or a later one
+			return ledger.ErrNothing // this check, or a later one, is there already
 		}
 		n.DriftChecks = n.DriftChecks.With(l)
 		return nil
@@ -153,7 +156,8 @@ func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out l
 }
 
 // compareFinals compares final partitions with the service's totals of today, by one request unless
-// the service is too slow for it. It gives those that have moved, and how many it could compare.
+// the service is too slow for it. It returns the differences of those that have moved, and the
+// number that it could compare.
 func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (changed map[civil.Date][]ledger.Difference,
 	compared int, err error) {
 	if f.cols, err = f.resolve(ctx, f.client); err != nil || len(f.cols.numbers) == 0 {
@@ -165,7 +169,7 @@ func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (cha
 	}
 	records := ledger.Records{}
 	for _, p := range partitions {
-		// By another unit, which holds its own rows against the totals.
+		// Another unit is publishing it, and compares its rows with the totals.
 		if e, _ := f.table.Record(p); e.State == ledger.Publishing {
 			compared++
 		} else {
@@ -176,7 +180,7 @@ func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (cha
 	return changed, compared + len(had), err
 }
 
-// onRecord puts differences between totals of today and those on record into words.
+// onRecord says in words how totals of today differ from the recorded ones.
 func onRecord(differences []ledger.Difference) string {
 	var words []string
 	for _, d := range differences {

@@ -22,11 +22,11 @@ type Selector struct {
 	Section string
 	Glob    string   // pattern of slugs, as in path.Match
 	App     string   // app token: only among this app's events
-	Metrics []string // what follows the slug in a metric's name; self is the slug alone
-	As      string   // stands for the slug in the names of columns
+	Metrics []string // the parts of metrics' names after the slug; self means the slug alone
+	As      string   // replaces the slug in the names of columns
 }
 
-// self is the metric that an event's slug names by itself, such as a conversion value.
+// self stands for the metric whose name is the event's slug itself, such as a conversion value.
 const self = "self"
 
 func (s Selector) String() string {
@@ -37,6 +37,7 @@ func (s Selector) String() string {
 	return text
 }
 
+// kind returns the name of the field that chooses events.
 func (s Selector) kind() string {
 	switch {
 	case s.Slug != "":
@@ -53,9 +54,10 @@ func (s Selector) kind() string {
 
 func (s Selector) pattern() string { return s.Slug + s.Name + s.Token + s.Section + s.Glob }
 
-// many tells whether the selector means any number of events.
+// many tells whether the selector may choose more than one event.
 func (s Selector) many() bool { return s.Section != "" || s.Glob != "" }
 
+// match tells whether the selector chooses an event.
 func (s Selector) match(e adjust.Event) bool {
 	if s.App != "" && !slices.Contains(e.AppTokens, s.App) {
 		return false
@@ -79,7 +81,8 @@ func (s Selector) match(e adjust.Event) bool {
 	return ok && err == nil
 }
 
-// eventColumns resolves all selectors against one listing of the events.
+// eventColumns returns the columns of all selectors, which it resolves by one list of the service's
+// events.
 func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded ledger.Shape) ([]column, error) {
 	all, err := slugs.Events(ctx, adjust.EventsQuery{AppTokens: o.Query.Filters[appTokenIn], TokensMapping: true})
 	if err != nil {
@@ -109,8 +112,8 @@ func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded ledger.S
 	return cols[fixed:], nil
 }
 
-// ceded leaves out columns of a glob or a section whose names others have too, where another
-// selector gives them a name of their own.
+// ceded leaves out a column of a glob or a section when another column has the same name, and
+// another selector gives the same metric a name of its own.
 func ceded(cols []column) []column {
 	names := map[string]int{}
 	for _, c := range cols {
@@ -123,8 +126,8 @@ func ceded(cols []column) []column {
 	})
 }
 
-// columns are those of one selector: of the events that match now, and of those that matched before
-// and are gone.
+// columns returns the columns of one selector: those of the events that match now, and those of
+// events that matched before and are gone.
 func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, recorded ledger.Shape) ([]column, error) {
 	var found []adjust.Event
 	for _, e := range all {
@@ -142,7 +145,7 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 	}
 	gone := s.vanished(cols, recorded)
 	switch {
-	case len(gone) > 0 && !o.NullMissing && !o.Frozen: // a contract says so of all columns together
+	case len(gone) > 0 && !o.NullMissing && !o.Frozen: // if frozen, checkContract reports all columns together
 		return nil, fmt.Errorf("%s: events have vanished from the service: its columns were %s and are now %s; set "+
 			"on_missing_event: null to keep the lost ones as NULLs%s", s, s.before(recorded), names(cols),
 			o.slugChanges(ctx, s, s.slugs(recorded)))
@@ -153,8 +156,8 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 	return append(cols, gone...), nil
 }
 
-// columnsOf are the columns of these events. An event whose slug has a comma can't be asked for,
-// because the service takes that for the end of a name: it is left out and said.
+// columnsOf returns the columns of these events. An event whose slug has a comma can't be asked
+// for, because the service takes that for the end of a name: columnsOf leaves it out and warns.
 func (s Selector) columnsOf(o Options, events []adjust.Event, recorded ledger.Shape) ([]column, error) {
 	var cols []column
 	for _, e := range events {
@@ -197,7 +200,8 @@ func (s Selector) columnsOf(o Options, events []adjust.Event, recorded ledger.Sh
 	return cols, nil
 }
 
-// sayName says which name the column of a slug with signs has, when the table gets it.
+// sayName logs the name of a column that is new in the table and isn't named as the service names
+// it, because of signs in the slug.
 func (o Options) sayName(by string, c column, recorded ledger.Shape) {
 	if c.Name != c.Source && o.Rename[c.Source] == "" && !slices.ContainsFunc(recorded.Columns,
 		func(was ledger.Column) bool { return was.Name == c.Name }) {
@@ -211,8 +215,8 @@ func (o Options) warn(format string, args ...any) {
 	}
 }
 
-// vanished are the columns that this selector gave when the table was last written and gives no
-// more, as columns of NULLs.
+// vanished returns the columns that this selector gave when the table was last written but doesn't
+// give now. They become columns of NULLs.
 func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 	var gone []column
 	for _, was := range recorded.Columns {
@@ -223,7 +227,7 @@ func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 			continue
 		}
 		if !slices.ContainsFunc(s.Metrics, func(m string) bool { return s.gave(was, m) }) {
-			continue // the event is there: the config no longer asks for this metric
+			continue // the event isn't gone: the config no longer asks for this metric
 		}
 		var typ catalog.Type
 		if typ.UnmarshalText([]byte(was.Type)) == nil {
@@ -233,9 +237,9 @@ func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 	return gone
 }
 
-// expected are the columns of this selector, as far as they are known without the service: the
-// recorded ones, and one without a type for each metric that has none recorded. Where even its name
-// isn't known, the column gets one that no real column can have.
+// expected returns the columns of this selector, as far as they are known without the service: the
+// recorded ones, and one without a type for each metric that has no recorded column. If even the
+// name of that column isn't known, it gets one that no real column can have.
 func (s Selector) expected(recorded ledger.Shape) (cols []ledger.Column) {
 	for _, metric := range s.Metrics {
 		next := ledger.Column{Name: s.String() + " " + metric, Source: s.String(), Event: s.String()}
@@ -256,8 +260,8 @@ func (s Selector) expected(recorded ledger.Shape) (cols []ledger.Column) {
 	return cols
 }
 
-// gave tells by its name whether a recorded column belongs to a metric: a column of NULLs has no
-// source any more.
+// gave tells whether a recorded column belongs to a metric. It goes by the column's name, because a
+// column of NULLs has no source any more.
 func (s Selector) gave(was ledger.Column, metric string) bool {
 	switch {
 	case s.As != "":
@@ -268,7 +272,8 @@ func (s Selector) gave(was ledger.Column, metric string) bool {
 	return strings.HasSuffix(was.Name, "_"+metric)
 }
 
-// column is the name of a column: of As, or of the slug without its signs.
+// column returns the name of a metric's column, which begins with As or, without one, with the slug
+// as a column's name has it, without signs.
 func (s Selector) column(slug, metric string) string {
 	name := s.As
 	if name == "" {
@@ -284,6 +289,7 @@ func (s Selector) had(source string, recorded ledger.Shape) bool {
 		func(was ledger.Column) bool { return was.Event == s.String() && was.Name == source })
 }
 
+// slugOf joins the slug of an event and a metric to the metric's own slug.
 func slugOf(slug, metric string) string {
 	if metric == self {
 		return slug
@@ -291,6 +297,7 @@ func slugOf(slug, metric string) string {
 	return slug + "_" + metric
 }
 
+// before names the columns that the selector gave when the table was last written.
 func (s Selector) before(recorded ledger.Shape) string {
 	var was []string
 	for _, c := range recorded.Columns {

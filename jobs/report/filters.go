@@ -11,7 +11,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// listed names, by dimension, the list of filters_data that has its values. Source: the service's
+// listed maps dimensions to the list of filters_data that has their values. Source: the service's
 // OpenAPI file of June 2024.
 var listed = map[string]string{
 	"app": "apps", "app_token": "apps", "country": "countries", "country_code": "countries", "network": "networks",
@@ -19,10 +19,10 @@ var listed = map[string]string{
 	"partner_id": "partners", "partner_name": "partners", "store_type": "store_type",
 }
 
-// FilterRemarks holds the values of the job's filters __in and __not_in against the service's own
-// lists. It says of each value that none has what is near, and of filters that the service has no
-// list for that nothing holds them. A value that matches nothing makes an empty table, which agrees
-// with its totals.
+// FilterRemarks looks for the values of the job's filters __in and __not_in in the service's own
+// lists. It returns a remark for each value that the list lacks, with similar values, and for each
+// filter that the service has no list for. Without it nobody would notice a value that matches
+// nothing: it makes an empty table, which agrees with its totals.
 func (k *Kind) FilterRemarks(ctx context.Context) []string { return k.filterRemarks(ctx, k.o.Client) }
 
 func (k *Kind) filterRemarks(ctx context.Context, client *adjust.Client) (remarks []string) {
@@ -35,7 +35,7 @@ func (k *Kind) filterRemarks(ctx context.Context, client *adjust.Client) (remark
 		name, has := listed[dimension]
 		var lists map[string][]adjust.Filter
 		if has {
-			lists, _ = client.FiltersData(ctx, []string{name}) // one that can't be had is none
+			lists, _ = client.FiltersData(ctx, []string{name}) // on an error, there is no list
 		}
 		if len(lists[name]) == 0 {
 			remarks = append(remarks,

@@ -15,15 +15,15 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A group is those partitions of a window that are asked for the same columns.
+// A group holds the partitions of a window that are fetched with the same columns.
 type group struct {
 	columns *columns
 	window  refresh.Window
 }
 
-// groups cuts a window by columns. A new partition has those of the config. One that is fetched
-// again is asked besides for what its rows have by now, so that a metric that was taken out of the
-// config ends at a day, and no number is lost.
+// groups divides a window by columns. A new partition gets those of the config. One that is fetched
+// again is also asked for the other columns that it has already, so that when a metric is taken out
+// of the config, the older partitions keep their numbers.
 func (p *plan) groups(ctx context.Context, w refresh.Window, now *columns) (list []group, err error) {
 	at := map[string]int{}
 	in := map[civil.Date]int{}
@@ -54,7 +54,7 @@ func (p *plan) groups(ctx context.Context, w refresh.Window, now *columns) (list
 	return list, nil
 }
 
-// keeping gives the columns and, behind them, those that only a recorded partition has values in.
+// keeping returns the columns, followed by those that only a recorded partition has values in.
 func (k *Kind) keeping(c *columns, recorded ledger.Shape) *columns {
 	cols := slices.Clone(c.all)
 	var kept []string
@@ -86,8 +86,8 @@ func (k *Kind) keeping(c *columns, recorded ledger.Shape) *columns {
 	return wider
 }
 
-// valued are the metrics that files of a shape have values in, but for those that the config drops,
-// or asks for under another name.
+// valued returns the metrics that files of a shape have values in, except those that the config
+// drops, or asks for under another name.
 func (k *Kind) valued(s ledger.Shape) []ledger.Column {
 	dimensions := strings.Split(s.Fingerprint["dimensions"], ",")
 	return slices.DeleteFunc(slices.Clone(s.Columns), func(c ledger.Column) bool {
@@ -96,7 +96,7 @@ func (k *Kind) valued(s ledger.Shape) []ledger.Column {
 	})
 }
 
-// ending says of each column that the config asks for no more until when the table has it.
+// ending logs, for each column that the config no longer asks for, the last partition that has it.
 func (p *plan) ending(ctx context.Context) error {
 	shapes, err := p.table.Shapes(ctx)
 	if err != nil {

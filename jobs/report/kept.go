@@ -9,13 +9,14 @@ import (
 
 // keep begins to keep the answer to a query, as it comes.
 func (f *fetch) keep(ctx context.Context, q adjust.ReportQuery) *raw.Kept {
-	query, _ := q.Encode() // the client says what is wrong with it
+	query, _ := q.Encode() // the client returns the same error when it sends the query
 	return f.o.Raw.Keep(ctx, raw.Request{From: q.From, Until: q.Until, Query: query})
 }
 
-// kept publishes the copy of an accepted answer, and gives its key. When that can't be had, the
-// answer is published all the same and counted, unless the config wants the copy: then the error
-// fails the partitions, whose old rows stay.
+// kept publishes the copy of an accepted answer, and returns its name. When the copy can't be kept,
+// kept counts that and returns an empty name, so that the rows are published all the same. If the
+// config requires the copy, it returns the error instead: then the partitions fail, and their old
+// rows stay.
 func (f *fetch) kept(ctx context.Context, k *raw.Kept, got adjust.Answer) (key string, err error) {
 	key, err = k.Commit(raw.Answer{Status: got.Status, Headers: raw.OfUse(got.Header), Fetched: got.Started,
 		Bytes: got.Bytes})
@@ -28,8 +29,8 @@ func (f *fetch) kept(ctx context.Context, k *raw.Kept, got adjust.Answer) (key s
 	return "", nil
 }
 
-// allOf gives the keys, unless one is missing: what is made of several answers can't be made again
-// of some of them.
+// allOf returns the keys, or nil if one is missing: what was made of several answers can't be made
+// again of only some of them.
 func allOf(keys []string) []string {
 	for _, key := range keys {
 		if key == "" {
@@ -39,8 +40,8 @@ func allOf(keys []string) []string {
 	return keys
 }
 
-// sweep deletes answers that are older than they are kept. That these can't be deleted is no
-// failure of the run's: the next one tries again.
+// sweep deletes raw answers that are too old to be kept. An error doesn't fail the run, because the
+// next one tries again.
 func (p *plan) sweep(ctx context.Context) {
 	n, err := p.o.Raw.Sweep(ctx, p.now)
 	switch {

@@ -13,9 +13,10 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// probe gives the window without the partitions whose totals are still those of their records, if
-// the config asks for that. It only leaves out what would be fetched once more before the lookback
-// ends. What it can't compare stays, and when the totals can't be had, all of it does.
+// probe returns the window without the partitions whose totals are still those of their records, if
+// the config asks for that. It leaves out only partitions that will be fetched at least once more
+// before the lookback ends. Partitions that it can't compare stay in the window, and all of them
+// stay when the totals can't be fetched.
 func (f *fetch) probe(ctx context.Context, w refresh.Window) (refresh.Window, error) {
 	if !f.o.Probe || f.incomparable() != "" || len(f.cols.numbers) == 0 {
 		return w, nil
@@ -48,8 +49,9 @@ func (f *fetch) probe(ctx context.Context, w refresh.Window) (refresh.Window, er
 	return left, nil
 }
 
-// probed tells whether a partition may stay as it is when its totals do: it will be fetched once
-// more before it is final, and its record has the sums of the very columns that would be asked for.
+// probed tells whether a partition needn't be fetched if its totals haven't changed: it will be
+// fetched once more before it is final, and its record has the sums of the very columns that would
+// be asked for.
 func (f *fetch) probed(d refresh.Due, e ledger.Record) bool {
 	return d.Reason == refresh.Lookback && f.rules.Period != refresh.Whole && f.rules.InLookback(f.now, d.Partition) &&
 		!f.rules.Ripened(f.now, e) &&

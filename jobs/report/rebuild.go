@@ -18,8 +18,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// replay makes the partitions of a unit again that are still due. Batches that fail don't stop the
-// others.
+// replay makes again those partitions of a unit that are still due. A batch that fails doesn't stop
+// the others.
 func (p *plan) replay(ctx context.Context, unit replayUnit, cols []column) (out ledger.Outcome, err error) {
 	window, lease, err := p.table.Begin(ctx, unit.window)
 	if err != nil {
@@ -44,8 +44,8 @@ func (p *plan) replay(ctx context.Context, unit replayUnit, cols []column) (out 
 	return out, err
 }
 
-// rebuild converts the answers of a batch, and gives the parts of its partitions. The answers are
-// compared with their checksums while they are read, and each part with the rows that are recorded.
+// rebuild converts the kept answers of a batch, and returns the parts of its partitions. It checks
+// the answers' checksums while it reads them, and compares each part with the recorded rows.
 func (p *plan) rebuild(ctx context.Context, e batch, cols []column) (d partition.Definition, a partition.Answer,
 	err error) {
 	shape, err := p.table.ShapeOf(ctx, e.records[0])
@@ -70,7 +70,7 @@ func (p *plan) rebuild(ctx context.Context, e batch, cols []column) (d partition
 				return d, a, errors.Join(err, r.Close())
 			}
 			defer conv.Abort()
-			conv.Loaded(r.Fetched) // the answers came one after the other
+			conv.Loaded(r.Fetched) // the first answer's time: the others came after it
 		}
 		if !r.Empty() {
 			a.None = false
@@ -90,9 +90,10 @@ func (p *plan) rebuild(ctx context.Context, e batch, cols []column) (d partition
 	return d, a, err
 }
 
-// take keeps the parts of the batch's partitions, and removes the others. What is made of an answer
-// must be what is recorded: under its name there may be another, as whole and valid as it was. Of
-// other columns than the recorded ones only the sums can be compared.
+// take keeps the parts of the batch's partitions, and removes the others. It refuses a part that
+// isn't what was recorded, because the object of an answer may have been replaced by another that
+// is just as whole and valid. If the columns differ from the recorded ones, only the sums can be
+// compared.
 func (p *plan) take(a partition.Answer, e batch, shape string, recorded ledger.Shape) (partition.Answer, error) {
 	made := byPartition(a.Parts)
 	var parts []table.Part
@@ -125,9 +126,9 @@ func (p *plan) take(a partition.Answer, e batch, shape string, recorded ledger.S
 	return a.Only(parts...), nil
 }
 
-// rewrite takes columns out of partitions that are as they should be but for these, or gives them
-// other names, and asks the service nothing: their rows are those that a sink gives back, or those
-// of the answers that were kept. It gives the window without the ones that are done.
+// rewrite drops or renames columns of partitions that are due for nothing else, without asking the
+// service: it takes their rows from a sink or, if none gives them back, from the kept answers. It
+// returns the window without the partitions that it has rewritten.
 func (f *fetch) rewrite(ctx context.Context, w refresh.Window) (refresh.Window, error) {
 	var sources []ledger.Record
 	for _, d := range w.Due {
@@ -181,7 +182,7 @@ func (f *fetch) rewrite(ctx context.Context, w refresh.Window) (refresh.Window, 
 	return w.Without(func(d refresh.Due) bool { return done[d.Partition] }), err
 }
 
-// reread makes a recorded partition again of its rows as a sink has them.
+// reread makes a recorded partition again from its rows in a sink.
 func (p *plan) reread(ctx context.Context, e ledger.Record, cols []column) (d partition.Definition, a partition.Answer,
 	err error) {
 	shape, err := p.table.ShapeOf(ctx, e)
@@ -198,7 +199,7 @@ func (p *plan) reread(ctx context.Context, e ledger.Record, cols []column) (d pa
 	}
 	for _, c := range d.Columns {
 		if _, has := at[c.Name]; !has && c.Source != "" && slices.Contains(sources, c.Source) {
-			at[c.Name] = slices.Index(sources, c.Source) // under another name
+			at[c.Name] = slices.Index(sources, c.Source) // recorded under another name
 		}
 		if i, has := at[c.Name]; has && shape.Columns[i].Type != c.Type.String() {
 			return d, a, fmt.Errorf("column %s is %s by now, and its rows have %s", c.Name, c.Type,
@@ -234,7 +235,7 @@ func (p *plan) reread(ctx context.Context, e ledger.Record, cols []column) (d pa
 	return d, a, err
 }
 
-// definitionOf says what the table's columns are of one kept answer.
+// definitionOf returns the table's definition for rows of one kept answer.
 func (p *plan) definitionOf(cols []column, shape ledger.Shape, m raw.Meta) (partition.Definition, error) {
 	query, err := url.ParseQuery(m.Query)
 	if err != nil {
@@ -245,8 +246,9 @@ func (p *plan) definitionOf(cols []column, shape ledger.Shape, m raw.Meta) (part
 	return d, err
 }
 
-// definition says what the table's columns are of rows that have these sources. shape is that of
-// the records that were made of them, which remembers what events were called then.
+// definition returns the table's definition for rows that were asked for by these dimensions and
+// metrics. Other metrics become columns of NULLs. shape is that of the recorded rows, which tells
+// what events were called then.
 func (p *plan) definition(cols []column, shape ledger.Shape, asked []string) (partition.Definition, error) {
 	if err := ledger.CheckReplay(p.o.Table, shape, shapeOf(p.o, p.fixed)); err != nil {
 		return partition.Definition{}, err
@@ -265,24 +267,24 @@ func (p *plan) definition(cols []column, shape ledger.Shape, asked []string) (pa
 		}
 	}
 	d := p.keeping(p.define(cols), shape).Definition
-	d.Strict = false // what an answer had besides has been said
+	d.Strict = false // columns that the answer has besides were reported when it came
 	return d, nil
 }
 
-// askedBy gives the dimensions and metrics that a query asked for.
+// askedBy returns the dimensions and metrics that a query asked for.
 func askedBy(query url.Values) []string {
 	names := append(strings.Split(query.Get("dimensions"), ","), strings.Split(query.Get("metrics"), ",")...)
 	return slices.DeleteFunc(names, func(s string) bool { return s == "" })
 }
 
-// ignored are those of them that no column is made of.
+// ignored returns the dimensions and metrics of a query that no column is made of.
 func ignored(query url.Values, cols []table.Column) []string {
 	return slices.DeleteFunc(askedBy(query), func(source string) bool {
 		return slices.ContainsFunc(cols, func(c table.Column) bool { return c.Source == source })
 	})
 }
 
-// rowOf are the partitions that a kept answer is about.
+// rowOf returns the partitions that a kept answer covers.
 func (p *plan) rowOf(m raw.Meta) (row []civil.Date) {
 	if p.rules.Period == refresh.Whole {
 		return []civil.Date{sinks.Whole}

@@ -16,15 +16,16 @@ import (
 	"github.com/reportferry/reportferry/jobs/partition"
 )
 
-// mostFurther is how many requests a window may make, beyond those for rows and totals, to find out
-// what a difference is.
+// mostFurther is how many requests a window may make, beyond the first ones for rows and totals, to
+// find out why rows differ from totals.
 const mostFurther = 4
 
-// An allowance is how many requests are left; nil: any number.
+// An allowance counts down the requests that are left. A nil one allows any number.
 type allowance struct{ left atomic.Int64 }
 
 var errAllowance = fmt.Errorf("%d further requests have been made", mostFurther)
 
+// take uses up one request, or returns errAllowance when none is left.
 func (a *allowance) take() error {
 	if a != nil && a.left.Add(-1) < 0 {
 		return errAllowance
@@ -36,14 +37,14 @@ func (a *allowance) take() error {
 type mismatch struct {
 	answer  partition.Answer // with the one part
 	control *ledger.Control
-	why     string // what else is to be said of it
-	spread  bool   // over all values of the first place, so that it isn't narrowed to those of other partitions
+	why     string // a remark for the record, in addition to the differences
+	spread  bool   // all values of the first place differ, so it isn't narrowed to those of other partitions
 }
 
 func (d mismatch) part() table.Part { return d.answer.Parts[0] }
 
-// reconcile holds an answer against the totals. It publishes what agrees, and keeps the rest for
-// recheck.
+// reconcile compares an answer with the totals. It publishes the partitions that agree, and keeps
+// the others for recheck.
 func (f *fetch) reconcile(ctx context.Context, a partition.Answer, c *control) error {
 	totals, unknown := c.wait()
 	control := f.against(a.Parts, totals, unknown)
@@ -58,9 +59,10 @@ func (f *fetch) reconcile(ctx context.Context, a partition.Answer, c *control) e
 	return f.publish(ctx, a.Only(sure...), control)
 }
 
-// recheck asks for the totals of this moment where rows differed from them, because the service may
-// have restated its numbers since the answer that windows share, and then for the rows. It
-// publishes what agrees by now, and of the rest it finds out where the difference is.
+// recheck goes through the partitions whose rows differed from the totals. It asks for new totals,
+// because the service may have restated its numbers since the answer with the totals of several
+// windows, and then for the rows of those that still differ. It publishes the partitions that agree
+// by then. For the others it finds out where the difference is, and publishes them with that.
 func (f *fetch) recheck(ctx context.Context) (err error) {
 	if len(f.mismatches) == 0 {
 		return nil
@@ -98,7 +100,8 @@ func (f *fetch) recheck(ctx context.Context) (err error) {
 	return err
 }
 
-// publishAgreeing publishes the mismatches whose rows agree with the totals, and gives the others.
+// publishAgreeing publishes the mismatches whose rows agree with the totals, and returns the
+// others.
 func (f *fetch) publishAgreeing(ctx context.Context, mismatches []mismatch,
 	totals map[civil.Date]table.Part) (left []mismatch, err error) {
 	parts := make([]table.Part, len(mismatches))
@@ -116,8 +119,8 @@ func (f *fetch) publishAgreeing(ctx context.Context, mismatches []mismatch,
 	return left, err
 }
 
-// fetchAgain asks for the rows of mismatches once more, which take the place of those before. Of
-// one that can't be had, the old ones stay.
+// fetchAgain fetches the rows of mismatches once more, and replaces the earlier rows. A mismatch
+// whose rows can't be fetched keeps the earlier ones.
 func (f *fetch) fetchAgain(ctx context.Context, mismatches []mismatch) {
 	answers := map[civil.Date]partition.Answer{}
 	failed := f.partitions(ctx, f.spanning(mismatches), nil, func(_ []civil.Date, a partition.Answer, err error) error {
@@ -141,8 +144,9 @@ func (f *fetch) fetchAgain(ctx context.Context, mismatches []mismatch) {
 	}
 }
 
-// publish publishes an answer. control says what the comparison of each partition has shown. What
-// isn't reconciled fails instead if the config asks for that.
+// publish publishes an answer. control has the result of comparing each partition with the totals.
+// A partition that isn't reconciled fails instead if the config asks for that, and one with refused
+// apps or repeated rows fails if no totals agree with it.
 func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civil.Date]*ledger.Control) (err error) {
 	refusal := "the service refuses the apps " + strings.Join(a.Refused, ", ") + ", whose rows aren't in it"
 	a.Control, a.Scope, a.Hidden = control, f.scope.now.ID(), map[civil.Date][]string{}
@@ -166,7 +170,7 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 		switch {
 		case len(a.Refused) > 0 && c.State != ledger.Reconciled:
 			why = fmt.Errorf("no total vouches for the rows of the other apps: %s", c.Say())
-		case p.Repeated > 0 && c.State != ledger.Reconciled: // so that nothing says whether they are one row twice
+		case p.Repeated > 0 && c.State != ledger.Reconciled: // they may be the same row twice
 			why = fmt.Errorf("%d of %d rows have the same dimensions as others, and no total vouches for them (%s)",
 				p.Repeated, p.Rows, c.Say())
 		case f.o.Reconcile == ReconcileFail && c.State == ledger.Unreconciled:
@@ -191,20 +195,20 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 	return errors.Join(err, failed)
 }
 
-// spanning is the contiguous row from the first mismatch to the last.
+// spanning returns all partitions from the first mismatch to the last.
 func (f *fetch) spanning(mismatches []mismatch) []civil.Date {
 	return f.rules.Period.Row(mismatches[0].part().Partition, mismatches[len(mismatches)-1].part().Partition)
 }
 
-// places are the dimensions by which a difference is looked for.
+// places are the dimensions in which locate looks for a difference, in this order.
 var places = []string{"app_token", "os_name", "network"}
 
-// mostNarrowed is how many values of the first place are looked into.
+// mostNarrowed is how many values of the first place may differ for locate to look into them.
 const mostNarrowed = 20
 
-// locate says of each difference where it is, as far as the dimensions of the job and the allowance
-// let it: by the first place, and then by all of them where that differs. What can't be had is left
-// out.
+// locate finds where each difference is, as far as the dimensions of the job and the allowance let
+// it: first by the first place and then, for the values that differ, by all places. A difference
+// whose place can't be found keeps none.
 func (f *fetch) locate(ctx context.Context, mismatches []mismatch) {
 	var by []string
 	for _, name := range places {
@@ -225,9 +229,9 @@ func (f *fetch) locate(ctx context.Context, mismatches []mismatch) {
 	f.placed(ctx, mismatches, by, found)
 }
 
-// placed asks for totals by some dimensions, only for some values of the first if there are any,
-// and sets where the differences are. It gives the values of the first that differ, unless all of
-// them do.
+// placed asks for totals by some dimensions, and notes in the mismatches where the differences are.
+// If only isn't nil, it asks only for these values of the first dimension. It returns the values of
+// the first dimension that differ, leaving out mismatches in which all of many values do.
 func (f *fetch) placed(ctx context.Context, mismatches []mismatch, by, only []string) (found []string) {
 	metrics := slices.DeleteFunc(slices.Clone(f.cols.totalled), func(c table.Column) bool {
 		return !slices.ContainsFunc(mismatches, func(d mismatch) bool {
@@ -261,7 +265,7 @@ func (f *fetch) placed(ctx context.Context, mismatches []mismatch, by, only []st
 	return found
 }
 
-// place is placed for one mismatch.
+// place does the work of placed for one mismatch.
 func (f *fetch) place(ctx context.Context, d *mismatch, total table.Part, columns, metrics []table.Column, by,
 	only []string) (found []string) {
 	theirs, err := total.Grouped(ctx, columns, by)
@@ -290,10 +294,10 @@ func (f *fetch) place(ctx context.Context, d *mismatch, total table.Part, column
 	groups := partition.Compare(metrics, ours, theirs, f.cols.within)
 	for i, x := range d.control.Differences {
 		switch where, every := partition.Place(by, x.Metric, groups, len(all)); {
-		case every && only != nil: // of what it was narrowed to, which says more in fewer words
+		case every && only != nil: // all that it was narrowed to differs: the shorter text of before stays
 		case where != "":
 			d.control.Differences[i].Where = where
-		case only == nil: // and so they can't add up to that of the period
+		case only == nil: // by place nothing differs, so the service's own totals don't add up
 			if d.why != "" {
 				d.why += "; "
 			}

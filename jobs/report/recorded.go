@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// recordedColumns gives the table's columns without asking the service: those of events are the
-// ones that were recorded last, in their order. An event that was never found has none.
+// recordedColumns returns the table's columns without asking the service: the columns of events are
+// those that were recorded last, in their order. An event that was never found has none.
 func (p *plan) recordedColumns(recorded ledger.Shape) ([]column, error) {
 	cols := slices.Clone(p.fixed)
 	for _, s := range p.o.Events {
@@ -41,15 +41,15 @@ func (p *plan) recordedColumns(recorded ledger.Shape) ([]column, error) {
 	return cols, unique(append(slices.Clone(cols), p.o.stamps()...))
 }
 
-// gaveIt tells which of the selector's metrics a recorded column is of.
+// gaveIt returns the metric of the selector that a recorded column belongs to, if it does.
 func (s Selector) gaveIt(was ledger.Column) (metric string, gave bool) {
 	for _, m := range s.Metrics {
 		fits := was.Event == s.String() && s.gave(was, m)
 		if s.As != "" || s.Slug != "" {
 			fits = was.Event != "" && was.Name == s.column(s.Slug, m)
 		}
-		// A name may end with several metrics, such as revenue and cohort_revenue: the longest one
-		// is meant.
+		// The end of a name may match several metrics, such as revenue and cohort_revenue: the
+		// longest one is meant.
 		if fits && (metric == "" || metric == self || m != self && len(m) > len(metric)) {
 			metric, gave = m, true
 		}
@@ -57,19 +57,19 @@ func (s Selector) gaveIt(was ledger.Column) (metric string, gave bool) {
 	return metric, gave
 }
 
-// evolve ends a message about a contract.
+// evolve ends the error messages about a broken contract.
 const evolve = "; undo the change, or let a run with contract: evolve take it into the table"
 
-// checkContract refuses columns that aren't those of the newest partition, where the config freezes
-// them. Older partitions may have others, of metrics that ended before. A rebaseline has been asked
-// for in words, and may change any of them.
+// checkContract refuses columns that differ from those of the newest partition, if the config
+// freezes columns. Older partitions may have others, of metrics that ended before. A rebaseline,
+// which a person asked for explicitly, may change any columns.
 func (p *plan) checkContract(ctx context.Context, now ledger.Shape) error {
 	if !p.o.Frozen || p.o.Rebaseline {
 		return nil
 	}
 	for _, e := range slices.Backward(p.table.Sorted()) {
 		if e.State == ledger.Publishing {
-			continue // its shape is of rows that readers may not have
+			continue // its shape belongs to rows that readers may not have yet
 		}
 		contract, err := p.table.ShapeOf(ctx, e)
 		if err != nil {
@@ -83,7 +83,8 @@ func (p *plan) checkContract(ctx context.Context, now ledger.Shape) error {
 	return nil
 }
 
-// asNamed is what a record says of the service's totals, by the names that columns have by now.
+// asNamed returns a record's result of the comparison with totals, with columns under the names
+// that they have by now.
 func (k *Kind) asNamed(was *ledger.Control, recorded ledger.Shape) *ledger.Control {
 	if was == nil {
 		return nil

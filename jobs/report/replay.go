@@ -13,31 +13,32 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A Replay says which partitions are made again of the kept answers that their records name.
+// A Replay says which partitions are made again from the kept answers that their records name.
 type Replay struct {
 	From, Through civil.Date // only the periods between them, both included; zero: all
-	// The content of the one partition that has this number in its history; 0: the one that holds.
+	// The number that the content has in the history of the one partition; 0: the current content.
 	Seq int
 }
 
-// Replay is the kind of the same job that publishes what the service said before, and asks it for
-// nothing. Types, sinks and layout are those of today. So are columns, as far as the kept answers
-// have them; another one is a column of NULLs that the recorded shape says to be missing, so that
-// the next run fetches it as it does after a metric was added.
+// Replay returns a kind for the same job that publishes what the service said before, and asks it
+// for nothing. Types, sinks and layout are those of today. So are the columns, as far as the kept
+// answers have them. A column that they lack becomes one of NULLs and is missing in the recorded
+// shape, so that the next run fetches it, as it does after a metric was added.
 //
 //	records ─ batches ─▶ unit ─ raw answers ─ convert ─ partition.Deliver
 //
-// The fetch stays that of the answer, so that planning goes on from there: a day that was young
-// then is fetched again.
+// The time of the fetch remains that of the answer, so that planning goes on from there: a day that
+// was young then is fetched again.
 func (k *Kind) Replay(ask Replay) jobs.Kind { return replay{k, ask} }
 
+// A replay is the kind that Replay returns.
 type replay struct {
 	*Kind
 	ask Replay
 }
 
 // Plan plans one unit for each cell of the grid with partitions that can be made again, and one
-// that names all others.
+// unit that fails and names all other partitions.
 func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	p, recorded, known, err := r.openRaw(ctx, now)
 	if err != nil || !known {
@@ -72,8 +73,8 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	return p.with(units), nil
 }
 
-// openRaw is open for what needs kept answers. It refuses a config whose numbers mean something
-// else than those of the answers.
+// openRaw does what open does, for work that needs kept answers. It refuses a job that keeps none,
+// and a config whose numbers mean something else than those of the answers.
 func (k *Kind) openRaw(ctx context.Context, now time.Time) (p *plan, recorded ledger.Shape, known bool, err error) {
 	if k.o.Raw == nil {
 		return nil, recorded, false,
@@ -86,8 +87,8 @@ func (k *Kind) openRaw(ctx context.Context, now time.Time) (p *plan, recorded le
 	return p, recorded, known, err
 }
 
-// sources gives the record of each partition that is asked for, by which its content is made again.
-// Of a partition in doubt it is the last content that was vouched for.
+// sources returns, for each partition that is asked for, the record of the content to make again.
+// For a partition that was being published, this is the last content before, from its history.
 func (r replay) sources(ctx context.Context, p *plan) (list []ledger.Record, err error) {
 	from, until := r.ask.From, civil.Date{}
 	if from.IsValid() {
@@ -122,7 +123,7 @@ func (r replay) sources(ctx context.Context, p *plan) (list []ledger.Record, err
 	return list, nil
 }
 
-// numbered is the content that a partition's history has under a number.
+// numbered returns the content that has a number in a partition's history.
 func (p *plan) numbered(ctx context.Context, from, until civil.Date, seq int) ([]ledger.Record, error) {
 	history, err := p.table.History(ctx, from, until)
 	if err != nil {
@@ -131,7 +132,7 @@ func (p *plan) numbered(ctx context.Context, from, until civil.Date, seq int) ([
 	return contentOf(p.o.Table, history, seq)
 }
 
-// contentOf finds the content of a number in the history of one partition.
+// contentOf finds the content with a number in the history of one partition.
 func contentOf(table string, history []ledger.Record, seq int) ([]ledger.Record, error) {
 	if n := len(history); n > 0 && history[n-1].Partition != history[0].Partition {
 		return nil, fmt.Errorf("%w: a number is of one partition, and the range has several; name one day",
@@ -151,8 +152,8 @@ func contentOf(table string, history []ledger.Record, seq int) ([]ledger.Record,
 		span([]civil.Date{history[0].Partition}), seq, numbers)
 }
 
-// unkept is the unit that names the partitions whose answers weren't kept. It does nothing, and
-// fails.
+// unkept returns a unit that only fails, with an error that names the partitions whose answers
+// weren't kept.
 func (p *plan) unkept(e batch) jobs.Unit {
 	return jobs.Unit{Name: "unkept", Do: func(context.Context) (ledger.Outcome, error) {
 		return ledger.Outcome{Failed: len(e.records)}, fmt.Errorf("replay %s/%s: %w; the rows stay as they are",

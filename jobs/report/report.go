@@ -7,9 +7,9 @@
 //	          totals of many windows ─────────── compare ─┬─ partition.Deliver
 //	                                                      └─ ask both again, locate ─ partition.Deliver
 //
-// A parameter of the query touches two places: its declaration in config, and adjust.ReportQuery,
-// which sends it. What the columns are is known from the config, but for those of events: the
-// service is asked for its events once a run, when the first window is fetched.
+// A new parameter of the query takes changes in two places: its declaration in config, and
+// adjust.ReportQuery, which sends it. The columns are known from the config, except those of
+// events: the service is asked for its events once a run, when the first window is fetched.
 package report
 
 import (
@@ -53,45 +53,45 @@ type Options struct {
 	Start func(today civil.Date) civil.Date // first day wanted
 	Rules refresh.Rules                     // without Start and FinalAfter
 
-	States     string // begins the names of the tables that describe this one; empty: there are none
+	States     string // prefix of the names of the tables that describe this one; empty: there are none
 	FinalAfter int    // days after a period's end from which all columns are final; 0: as the catalogue says
 
 	Drift      Drift
 	Probe      bool     // inside the lookback, ask for totals first, and leave partitions whose totals haven't moved
 	Rebaseline bool     // replace partitions of another meaning instead of refusing the config
-	Drop       []string // columns that partitions aren't asked for, although they have values in them
-	NewColumns bool     // ask the service which events there are by now, because partitions may lack columns of them
+	Drop       []string // columns to take out of partitions that have values in them
+	NewColumns bool     // ask the service for today's events when planning, because partitions may lack columns of them
 
 	Query         adjust.ReportQuery // without From, Until, Splittable and the metrics of events
 	Events        []Selector
-	SlugHistories []*slugs.History        // of the config's events jobs: what they have seen of events that are gone
-	Warehouse     sinks.Schema            // what the config says of tables: clustering, expiration and such
+	SlugHistories []*slugs.History        // what the config's events jobs have seen of events that are gone
+	Warehouse     sinks.Schema            // what the config says about tables: clustering, expiration and such
 	NullMissing   bool                    // a slug that vanished becomes a column of NULLs instead of an error
 	Types         map[string]catalog.Type // by the service's names, as catalog.ColumnName writes them
 	Rename        map[string]string       // dimension or metric, as Query has it -> its column's name
-	Frozen        bool                    // columns that aren't those of the newest partition end the job
-	Stamps        []table.Stamp           // of columns about the fetch
+	Frozen        bool                    // the job fails if the columns aren't those of the newest partition
+	Stamps        []table.Stamp           // the columns about the fetch
 	OnEmpty       partition.OnEmpty
 	FailText      bool // as partition.Options has it
-	// Lists the apps that the token shows, as Visible does; nil: nobody asks.
+	// Lists the apps that the token shows, as the function Visible does; nil: there is no list.
 	Visible func(context.Context, *adjust.Client) ledger.Scope
-	// Rows are asked for by the apps that Visible lists.
+	// Requests for rows name the apps that Visible lists.
 	Listed bool
 	// As partition.Options has it; 0: partition.UsualGuard.
 	Guard     float64
 	Reconcile Reconcile // empty: warn
-	// By which share of a total the rows of a cohort metric may differ from it.
+	// The share of a total by which the sum over the rows may differ from it, for cohort metrics.
 	Cohorts  float64
 	Codec    string
 	Pages    string // the version of Parquet's data pages, as table.Options has it
 	SpoolDir string
 	Hold     int // as table.Options has it
 	Budget   *table.Budget
-	Raw      *raw.Store // keeps the answers as they come; nil: nothing does
+	Raw      *raw.Store // keeps the answers as they come; nil: they aren't kept
 	Log      *slog.Logger
 }
 
-// Slugs is the part of the service that event selectors are resolved with.
+// Slugs is the part of the service's client that event selectors are resolved with.
 type Slugs interface {
 	Events(ctx context.Context, q adjust.EventsQuery) ([]adjust.Event, error)
 }
@@ -102,32 +102,32 @@ type Kind struct {
 	fixed []column
 }
 
-// A plan is what one run knows of a report job.
+// A plan holds what one run knows about a report job.
 type plan struct {
 	*Kind
 	now    time.Time
 	table  *partition.Table
-	states *state.Tables // that say how it is
-	rules  refresh.Rules // completed by what the ledger holds
-	known  ledger.Shape  // of the table, as far as it is known before its columns are resolved
+	states *state.Tables // the tables that describe this one
+	rules  refresh.Rules // Options.Rules, completed from the ledger
+	known  ledger.Shape  // the table's shape, as far as it is known before its columns are resolved
 
 	resolving *semaphore.Weighted // held to resolve events, which is done once, when first needed
 	columns   atomic.Pointer[columns]
-	fetched   map[civil.Date]bool // what was due when the plan was made
-	earliest  civil.Date          // of what was due
+	fetched   map[civil.Date]bool // the partitions that were due when the plan was made
+	earliest  civil.Date          // the first of the partitions that were due
 	was       ledger.Result       // what brief said when the table was released
 	scope     scope
-	first     bool // nothing was recorded of the table when the plan was made
+	first     bool // the ledger had nothing about the table when the plan was made
 
-	firstRows, firstTotals firstQuery // of the first query for rows, and of that for totals before it
+	firstRows, firstTotals firstQuery // for the queries for rows, and those for totals, which come first
 
 	mu      sync.Mutex
 	blocks  map[string]*block // by columns and first day
 	refused []string          // apps that the service refuses
-	named   []string          // those that an error has named
-	// Totals of the apps that the service lists, where rows were asked for without a list.
+	named   []string          // refused apps that an error of the run has named
+	// Totals of the apps that the service lists, when the rows were asked for without a list.
 	byList map[civil.Date]table.Part
-	beside adjust.Meter // what is asked for when all units are done
+	beside adjust.Meter // counts the requests after all units are done
 }
 
 // New checks the columns that are known without the service.
@@ -143,9 +143,8 @@ func New(o Options) (*Kind, error) {
 }
 
 // Plan reads the ledger and plans one unit for each window. It asks nothing of the service, except
-// for events when columns that older partitions lack are asked for, or a rebaseline. Windows that
-// only lack columns come last, the newest first, so that an added metric never holds up the night's
-// own work.
+// for the events when Options.NewColumns or Options.Rebaseline is set. Windows that only lack
+// columns come last, the newest first, so that an added metric never delays the night's own work.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	p, err := k.plan(ctx, now)
 	if err != nil {
@@ -191,7 +190,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 			blocks[b] = true
 			u.Requests += f.requests(b.row, true) // for the totals of all windows of the block
 			if k.o.Listed {
-				u.Requests++ // which are asked for without the list of apps, too
+				u.Requests++ // once more for the same totals without the list of apps
 			}
 		}
 		if slices.ContainsFunc(w.Due, func(d refresh.Due) bool { return d.Reason != refresh.NewColumns }) {
@@ -213,14 +212,14 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	return p.with(units), nil
 }
 
-// with is the job's plan.
+// with returns the job's plan, made of these units.
 func (p *plan) with(units []jobs.Unit) jobs.Plan {
 	p.states = state.New(state.Tables{Prefix: p.o.States, Job: p.o.Job, Of: p.table, Ledger: p.o.Ledger,
 		Warehouse: p.o.Warehouse, Rules: p.today, Now: p.now})
 	return jobs.Plan{Units: units, Ending: p, Table: p, Records: len(p.table.Records())}
 }
 
-// unit is the unit of a window.
+// unit returns the unit of work for a window.
 func (f *fetch) unit(w refresh.Window) jobs.Unit {
 	p, requests := f.plan, 0
 	for _, run := range w.Without(func(d refresh.Due) bool {
@@ -235,7 +234,7 @@ func (f *fetch) unit(w refresh.Window) jobs.Unit {
 	}
 }
 
-// Inspect says how the table is.
+// Inspect returns the state of the table, in detail.
 func (p *plan) Inspect(ctx context.Context, past ledger.Past) (in refresh.Inspection, err error) {
 	if !p.table.Has() {
 		if err = p.table.Refresh(ctx); err != nil {
@@ -249,7 +248,7 @@ func (p *plan) Inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 	return status.Inspect(p.now, p.o.Job, "report", rules, p.table.Records(), past), nil
 }
 
-// brief says how the table was when it was read last.
+// brief returns the state of the table when it was last read, in short.
 func (p *plan) brief(ctx context.Context, past ledger.Past) (ledger.Result, error) {
 	if !p.table.Has() {
 		p.was.Outcome.Measure(p.beside.Totals())
@@ -264,8 +263,8 @@ func (p *plan) brief(ctx context.Context, past ledger.Past) (ledger.Result, erro
 	return brief, nil
 }
 
-// Finish writes the state tables and tidies up. After the table's first run it says whether another
-// scope is right.
+// Finish writes the state tables and tidies up. After the table's first run it warns when another
+// app_scope would leave out less.
 func (p *plan) Finish(ctx context.Context, done ledger.Outcome, past ledger.Past) (ledger.Result, error) {
 	err := p.states.Finish(ctx, done)
 	if ctx.Err() != nil {
@@ -283,7 +282,7 @@ func (p *plan) Finish(ctx context.Context, done ledger.Outcome, past ledger.Past
 	return p.brief(ctx, past)
 }
 
-// Release forgets the table, but for what brief says of it.
+// Release frees the table's records. It first keeps what brief says about them.
 func (p *plan) Release(ctx context.Context) (err error) {
 	if p.was, err = p.brief(ctx, ledger.Past{}); err == nil {
 		p.table.Release(p.fetched)
@@ -291,8 +290,8 @@ func (p *plan) Release(ctx context.Context) (err error) {
 	return err
 }
 
-// today are the rules by the table's columns as they are known by now: a window may have found
-// columns of events.
+// today returns the rules for the table's columns as they are known by now: a window may have found
+// columns of events since the plan was made.
 func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
 	shape := p.known
 	if c := p.columns.Load(); c != nil {
@@ -304,7 +303,7 @@ func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
 	return rules, err
 }
 
-// allRules are today's rules with all that is known of the partitions besides their records.
+// allRules returns today's rules with all that is known about the partitions besides their records.
 func (p *plan) allRules(ctx context.Context) (refresh.Rules, error) {
 	rules, err := p.today(ctx)
 	rules.Stored, rules.Oldest, rules.Suspected = p.table.Stored(), p.table.Oldest(),
@@ -317,7 +316,8 @@ func (p *plan) allRules(ctx context.Context) (refresh.Rules, error) {
 	return rules, err
 }
 
-// stale says how recorded shapes fall short of the table's, or go beyond it.
+// stale says, for each recorded shape, which of the table's columns it lacks, and whether it has
+// columns that are dropped or renamed.
 func (p *plan) stale(ctx context.Context, now ledger.Shape) (map[string]ledger.Stale, error) {
 	stale, err := p.table.Stale(ctx, now)
 	if err != nil {
@@ -336,7 +336,8 @@ func (p *plan) stale(ctx context.Context, now ledger.Shape) (map[string]ledger.S
 	return stale, err
 }
 
-// plan reads the ledger and completes the rules by what it holds.
+// plan reads the ledger, completes the rules from it, and checks that the config may go on with the
+// recorded table.
 func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 	p, recorded, known, err := k.open(ctx, now)
 	if err != nil {
@@ -350,7 +351,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 			return nil, fmt.Errorf("%w: %w", ledger.ErrRefused, err)
 		}
 		if holds(recorded, p.known) && recorded.SameMeaning(p.known) {
-			if !k.o.Frozen { // the header of the first answer says whether the others may be asked for
+			if !k.o.Frozen { // if frozen, the header of the first answer decides whether the others are asked for
 				p.firstRows.end()
 			}
 			p.firstTotals.end()
@@ -364,7 +365,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 	return p, p.ending(ctx)
 }
 
-// open reads the ledger. It gives the shape that was recorded last too, if there is one.
+// open reads the ledger. It also returns the shape that was recorded last, if one is known.
 func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledger.Shape, known bool, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules, resolving: semaphore.NewWeighted(1), blocks: map[string]*block{}}
 	if p.table, err = partition.Open(ctx, partition.Options{
@@ -389,10 +390,10 @@ func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledge
 	return p, recorded, known, nil
 }
 
-// shape is the table's, as far as it is known before a window is fetched. The service is asked only
-// when older partitions are to be compared with today's events. Otherwise the columns of events are
-// those of the record fetched last, and those that it must lack because the config didn't ask for
-// them then.
+// shape returns the table's shape, as far as it is known before a window is fetched. It asks the
+// service only when older partitions are to be compared with today's events. Otherwise the columns
+// of events are those of the last recorded shape, and those that this must lack because the config
+// didn't ask for them then.
 func (p *plan) shape(ctx context.Context, recorded ledger.Shape) (ledger.Shape, error) {
 	if p.o.NewColumns || p.o.Rebaseline {
 		cols, err := p.resolve(ctx, p.o.Client)
@@ -411,8 +412,8 @@ func (p *plan) shape(ctx context.Context, recorded ledger.Shape) (ledger.Shape, 
 	return s, nil
 }
 
-// checkShape refuses a shape whose numbers mean something else, unless this run is there to replace
-// them.
+// checkShape refuses a shape whose numbers mean something else than the recorded ones, unless this
+// run is a rebaseline, which replaces them.
 func (k *Kind) checkShape(recorded, now ledger.Shape) error {
 	if k.o.Rebaseline {
 		return ledger.CheckRebaseline(k.o.Table, recorded, now)

@@ -10,10 +10,12 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A sheet is the rows of one content of a partition, by what tells them apart.
+// rowsByKey holds the metrics of the rows of one content of a partition, by keyOf their dimensions.
+// Several rows may have the same key.
 type rowsByKey map[string][][]string
 
-// keyOf makes one text of a row's dimensions; no cell can be told from two.
+// keyOf joins a row's dimensions to one text. It quotes them, so that different rows have different
+// keys whatever their cells hold.
 func keyOf(cells []string) string {
 	var b strings.Builder
 	for _, c := range cells {
@@ -22,11 +24,11 @@ func keyOf(cells []string) string {
 	return b.String()
 }
 
-// A Row is one that two contents of a partition differ in.
+// A Row is a row that differs between two contents of a partition.
 type Row struct {
 	Change  string // appeared, vanished or changed
 	Key     []string
-	Numbers []Number // of metrics that differ; of one that appeared or vanished, all
+	Numbers []Number // the metrics that differ, or all if the row appeared or vanished
 }
 
 // A Number is one metric of a Row. Numbers are exact decimals without zeros at the end; NULL is
@@ -37,16 +39,16 @@ type Number struct {
 	Delta   string // Is less Was, where both are numbers
 }
 
-// The changes.
+// The values of Row.Change.
 const (
 	Appeared = "appeared"
 	Vanished = "vanished"
 	Changed  = "changed"
 )
 
-// compareSheets gives the rows that differ, by their keys, and the number of the others. Where
-// several rows have the same key, equal ones are set aside, and the others are compared in their
-// order.
+// compareRows returns the rows that differ, ordered by their keys, and the number of the others.
+// When several rows have the same key, equal ones are paired first, and the rest are sorted and
+// compared one by one.
 func compareRows(was, is rowsByKey, keys map[string][]string, metrics []string) (rows []Row, same int) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		before, now := slices.Clone(was[key]), slices.Clone(is[key])
@@ -82,6 +84,7 @@ func compareRows(was, is rowsByKey, keys map[string][]string, metrics []string) 
 	return rows, same
 }
 
+// numberOf compares one metric of two rows. A row that isn't there is nil.
 func numberOf(name string, was, is []string, at int) Number {
 	n := Number{Metric: name}
 	if was != nil {
@@ -98,8 +101,8 @@ func numberOf(name string, was, is []string, at int) Number {
 	return n
 }
 
-// added gives the sums of rows, metric by metric. NULLs add nothing, and of nothing else the sum is
-// NULL.
+// added adds up rows, metric by metric, into one row. NULLs are ignored; the sum of nothing but
+// NULLs is NULL.
 func added(rows [][]string) [][]string {
 	sums := make([]string, len(rows[0]))
 	for m := range sums {
@@ -119,8 +122,8 @@ func added(rows [][]string) [][]string {
 	return [][]string{sums}
 }
 
-// plain is a cell of a metric as it is compared: a number in one spelling, and empty where the
-// table has a NULL.
+// plain returns a cell of a metric as it is compared: a number in one spelling, and an empty text
+// where the table has a NULL.
 func plain(text string, typ catalog.Type) string {
 	if typ == catalog.String {
 		return text
@@ -135,12 +138,13 @@ func plain(text string, typ catalog.Type) string {
 	return text
 }
 
-// longestNumber and largestExponent bound what an exact number may take.
+// longestNumber and largestExponent limit the memory that an exact number may take.
 const (
 	longestNumber   = 400
 	largestExponent = 400
 )
 
+// rational parses a decimal number of limited size.
 func rational(text string) (*big.Rat, bool) {
 	if text == "" || len(text) > longestNumber || strings.ContainsAny(text, "/_xXpPoObB") {
 		return nil, false

@@ -20,10 +20,14 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// Visible lists the apps that a client's token shows: by filters_data, or where the service lacks
-// that, those with a row in a report of the last 90 days, as far back as finals are compared, or
-// else those that have events. The zero scope: the service tells none of these. Source of the
-// lists: the service's documents; filters_data isn't in the interface document.
+// Visible lists the apps that a client's token shows, by the first source that lists any:
+//
+//   - filters_data
+//   - a report of the last 90 days, as far back as final partitions are compared: apps with a row
+//   - the events: apps that have some
+//
+// It returns the zero scope if none does. Source of the lists: the service's documents;
+// filters_data isn't in the interface document.
 func Visible(ctx context.Context, client *adjust.Client) ledger.Scope {
 	ctx, end := context.WithTimeout(ctx, visibleTime)
 	defer end()
@@ -47,8 +51,8 @@ func listedApps(ctx context.Context, client *adjust.Client) (apps []string, err 
 	return apps, err
 }
 
-// reportedApps asks for metrics that every account has. Where all of them are zero the service has
-// no row.
+// reportedApps lists the apps that have a row in a report of metrics that every account has. The
+// service returns no row for an app in which all of them are zero.
 func reportedApps(ctx context.Context, client *adjust.Client) (apps []string, err error) {
 	today := civil.DateOf(time.Now().UTC())
 	rows, err := counted(ctx, client, "app_token", today.AddDays(-90), today, nil)
@@ -63,8 +67,8 @@ func reportedApps(ctx context.Context, client *adjust.Client) (apps []string, er
 // counts are metrics that every account has.
 var counts = []string{"installs", "clicks", "impressions", "sessions"}
 
-// counted asks for counts by a dimension, of some apps or, without any, of all. It gives the cells
-// of each row by their columns.
+// counted asks for counts by a dimension, of some apps or, if apps is empty, of all. It returns
+// each row as a map from column to cell.
 func counted(ctx context.Context, client *adjust.Client, by string, from, until civil.Date,
 	apps []string) (list []map[string]string, err error) {
 	q := adjust.ReportQuery{
@@ -93,13 +97,14 @@ func counted(ctx context.Context, client *adjust.Client, by string, from, until 
 	return list, err
 }
 
-// A hiding is what the service leaves out of one day, by metric and in words: of a report without a
-// list of apps, and of one with the apps that it lists itself.
+// A hiding says in words, by metric, what the service leaves out of one day: without has what a
+// report without a list of apps lacks, with what a report with the apps that the service lists
+// lacks.
 type hiding struct{ without, with []string }
 
-// hidingOf asks for the same day twice. The day is one that is over for a while, so that little is
-// counted between the two answers. What can't be had hides nothing. Source: one author of a client
-// has seen newer trackers missing without a list.
+// hidingOf asks for the same day twice, with and without a list of apps. The day has been over for
+// a while, so that little is counted between the two answers. When a request fails, nothing counts
+// as hidden. Source: one author of a client has seen newer trackers missing without a list.
 func hidingOf(ctx context.Context, client *adjust.Client, s ledger.Scope) (h hiding) {
 	if len(s.Apps) == 0 {
 		return h
@@ -129,8 +134,8 @@ func hidingOf(ctx context.Context, client *adjust.Client, s ledger.Scope) (h hid
 	return h
 }
 
-// compare notes which of two numbers of a metric and a day is the lesser: that of an answer without
-// a list of apps, or with it.
+// compare notes whether a metric of a day is less without a list of apps than with it, or the other
+// way round.
 func (h *hiding) compare(name string, day civil.Date, without, with *big.Rat, s ledger.Scope) {
 	said := fmt.Sprintf("%s of %s is %s without a list of apps, and %s with the %d apps that %s lists", name, day,
 		exact(without), exact(with), len(s.Apps), s.Source)
@@ -142,8 +147,8 @@ func (h *hiding) compare(name string, day civil.Date, without, with *big.Rat, s 
 	}
 }
 
-// advice names the setting that leaves nothing out; empty: the one that there is does, as far as is
-// known.
+// advice says which setting of app_scope would leave nothing out. It returns an empty text when the
+// current one leaves nothing out, as far as is known.
 func (h *hiding) advice(listed bool) string {
 	switch {
 	case len(h.without) > 0 && len(h.with) > 0:
@@ -157,8 +162,8 @@ func (h *hiding) advice(listed bool) string {
 	return ""
 }
 
-// Scoping says how the job's rows are best asked for, where the service leaves something out of
-// them as they are; empty: nothing is known to be left out.
+// Scoping says how the job should ask for rows when the service leaves something out of them as it
+// does. It returns an empty text when nothing is known to be left out.
 func (k *Kind) Scoping(ctx context.Context) string {
 	if k.o.Visible == nil || len(k.o.Query.Filters[appTokenIn]) > 0 {
 		return ""
@@ -167,8 +172,9 @@ func (k *Kind) Scoping(ctx context.Context) string {
 	return h.advice(k.o.Listed)
 }
 
-// scoping is Scoping by the table's own counts of a day: with the list of apps or without it, as
-// the rows weren't asked for. It takes a request where the totals weren't of the list.
+// scoping gives the same advice as Scoping, from the table's own counts of a day. It compares them
+// with totals that were asked for the other way than the rows, with or without the list of apps,
+// and sends a request for these totals if the run doesn't have them.
 func (p *plan) scoping(ctx context.Context) string {
 	s, records := p.scope.now, p.table.Sorted()
 	cols := p.columns.Load()
@@ -218,18 +224,18 @@ func appsWithEvents(ctx context.Context, client *adjust.Client) (apps []string, 
 // visibleTime bounds how long a run waits for the list of apps, without which it goes on.
 const visibleTime = 30 * time.Second
 
-// A scope is what a run knows of the apps that its token shows. It is asked for once, before
-// anything is fetched.
+// A scope holds what a run knows about the apps that its token shows. The run asks for them once,
+// before it fetches anything.
 type scope struct {
 	mu    sync.Mutex
 	known bool
 	now   ledger.Scope
 	err   error
-	was   map[string]ledger.Scope // those that records name, by ID
+	was   map[string]ledger.Scope // the scopes that records name, by ID
 }
 
-// inSight asks which apps the token shows. The error says that it is a token of another account
-// than the one that the table is of.
+// inSight asks, once a run, which apps the token shows. It returns an error when the token belongs
+// to another account than the table, or when rows are to be asked for by a list that there isn't.
 func (p *plan) inSight(ctx context.Context, client *adjust.Client) error {
 	s := &p.scope
 	s.mu.Lock()
@@ -284,8 +290,8 @@ func (p *plan) inSight(ctx context.Context, client *adjust.Client) error {
 	return s.err
 }
 
-// unlisted says what the list of apps that rows are asked for by is known to lack. The error is
-// that there is no list.
+// unlisted warns of apps that the list for the requests is known to lack. It returns an error when
+// there is no list.
 func (p *plan) unlisted() error {
 	if !p.o.Listed || p.scope.now.Source == "filters_data" {
 		return nil
@@ -303,8 +309,9 @@ func (p *plan) unlisted() error {
 	return nil
 }
 
-// recordedScopes reads the scopes that records name, and gives that of the newest record. A record
-// of an earlier version names none; all that others name stands in for it.
+// recordedScopes reads the scopes that records name, and returns that of the newest record. A
+// record of an earlier version names none; for it, recordedScopes assumes all apps that the scopes
+// of the other records have.
 func (p *plan) recordedScopes(ctx context.Context) (newest ledger.Scope, err error) {
 	all, last := ledger.Scope{Source: p.scope.now.Source}, time.Time{}
 	for _, e := range p.table.Records() {
@@ -328,7 +335,8 @@ func (p *plan) recordedScopes(ctx context.Context) (newest ledger.Scope, err err
 	return newest, nil
 }
 
-// hidden gives the apps that were in sight when a partition was fetched last and are no more.
+// hidden returns the apps that the token showed when a partition was last fetched, but no longer
+// shows.
 func (p *plan) hidden(e ledger.Record) []string {
 	p.scope.mu.Lock()
 	defer p.scope.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/slugs"
 )
 
-// slugChanges says since when slugs that a selector wants are gone, and what they are now: a text
-// to end a message with, empty when no events job has seen it.
+// slugChanges says since when slugs that a selector wants are gone, and what they are now. It
+// returns a text to end a message with, which is empty when no events job has seen them go.
 func (o Options) slugChanges(ctx context.Context, s Selector, lost []string) string {
 	var text strings.Builder
 	for _, history := range o.SlugHistories {
@@ -27,8 +27,9 @@ func (o Options) slugChanges(ctx context.Context, s Selector, lost []string) str
 	return text.String()
 }
 
-// lostIn are the changes by which slugs that the selector wants are gone, as far as the last
-// snapshot still lacks them, and what became of those that they were renamed to.
+// lostIn returns the changes by which slugs that the selector wants have gone, as far as the last
+// snapshot still lacks them. When a slug was renamed and the new one has gone, too, it also returns
+// that change.
 func (s Selector) lostIn(r slugs.Record, lost []string) (found []slugs.Change) {
 	in := func(o slugs.Owner) bool { return s.App == "" || o.App == s.App }
 	means := func(l slugs.Label, owners []slugs.Owner) bool {
@@ -54,8 +55,8 @@ func (s Selector) lostIn(r slugs.Record, lost []string) (found []slugs.Change) {
 	return found
 }
 
-// slugs are those of the events that the selector's recorded columns came from, and the one that it
-// names.
+// slugs returns the slugs of the events that the selector's recorded columns came from, and the one
+// that the selector names.
 func (s Selector) slugs(recorded ledger.Shape) (out []string) {
 	if s.Slug != "" {
 		out = append(out, s.Slug)

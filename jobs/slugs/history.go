@@ -15,13 +15,14 @@ import (
 
 // A Moment says between which snapshots a change happened.
 type Moment struct {
-	After civil.Date `json:"after"` // day of the last snapshot without it
-	Day   civil.Date `json:"day"`   // day of the first one with it
-	Seen  time.Time  `json:"seen"`  // when that one was taken
+	After civil.Date `json:"after"` // day of the last snapshot without the change
+	Day   civil.Date `json:"day"`   // day of the first snapshot with it
+	Seen  time.Time  `json:"seen"`  // when the snapshot of Day was taken
 	Run   string     `json:"run"`
 }
 
-// When is the moment for people. Two snapshots of one day are told apart by the time of the later.
+// When returns the moment as a text. For two snapshots of one day, it has the time of the later
+// one.
 func (m Moment) When() string {
 	if m.After == m.Day {
 		return fmt.Sprintf("on %s, before %s UTC", m.Day, m.Seen.UTC().Format("15:04"))
@@ -29,7 +30,7 @@ func (m Moment) When() string {
 	return fmt.Sprintf("between %s and %s", m.After, m.Day)
 }
 
-// A Snapshot is what a run has seen of the account's slugs.
+// A Snapshot is the account's slugs as a run has seen them.
 type Snapshot struct {
 	Events   []Event    `json:"events"`
 	Question string     `json:"question"` // what was asked; lists of other questions can't be compared
@@ -45,7 +46,7 @@ type Record struct {
 	Token   string   `json:"token"` // of this record alone
 }
 
-// Has tells whether the last snapshot has a slug, in an app if one is named.
+// Has reports whether the last snapshot has a slug, in the app if app isn't "".
 func (r Record) Has(slug, app string) bool {
 	return slices.ContainsFunc(r.Events, func(e Event) bool {
 		return e.Slug == slug && (app == "" || slices.ContainsFunc(e.Owners,
@@ -53,14 +54,14 @@ func (r Record) Has(slug, app string) bool {
 	})
 }
 
-// Notes is the document of a table that has what is of no single partition.
+// Notes is the document of what the ledger has about a table as a whole.
 type Notes struct {
 	Slugs       *Record             `json:"slugs,omitempty"` // of a job of kind events
-	DriftChecks refresh.DriftChecks `json:"looks,omitempty"` // at finals of a job of kind report
+	DriftChecks refresh.DriftChecks `json:"looks,omitempty"` // of final partitions of a job of kind report
 }
 
-// NotesOf gives the document of a table. The error of a damaged one says with cost what deleting it
-// would do.
+// NotesOf returns the Notes document of a table. cost says what deleting the document would lose,
+// for the error when it is damaged.
 func NotesOf(l *ledger.Ledger, table, cost string) *ledger.Document[Notes] {
 	return ledger.NewDocument[Notes](l, "tables/"+table+"/notes.json", cost)
 }
@@ -71,12 +72,12 @@ type History struct {
 	notes *ledger.Document[Notes]
 }
 
-// Open gives the history of a job's table. Nothing is read.
+// Open returns the history of a job's table. It reads nothing yet.
 func Open(l *ledger.Ledger, job, table string) *History {
 	return &History{job, NotesOf(l, table, "which slugs changed, and when, would be forgotten")}
 }
 
-// Last reads what is on record; a zero record when nothing is.
+// Last reads the record, which is zero when there is none.
 func (h *History) Last(ctx context.Context) (Record, error) {
 	n, _, err := h.notes.Load(ctx)
 	if n.Slugs == nil {
@@ -85,10 +86,12 @@ func (h *History) Last(ctx context.Context) (Record, error) {
 	return *n.Slugs, err
 }
 
-// Note compares a snapshot with the last one and keeps both the list and the changes, by one swap.
-// A snapshot that is older than the one on record, or the same on the same day, changes nothing. So
-// does one without any event: an account that has lost all of them is more likely to be a wrong
-// answer. The changes are those of this snapshot.
+// Note compares a snapshot with the last one, and records the snapshot and the changes in one
+// compare-and-swap. It returns the changes of this snapshot. Nothing is recorded for
+//   - a snapshot that is older than the recorded one
+//   - a snapshot that is equal to the recorded one, on the same day
+//   - a snapshot without any event, which is more likely a wrong answer than an account that has
+//     lost all of its events
 func (h *History) Note(ctx context.Context, s Snapshot) (changes []Change, err error) {
 	s.Events = sorted(s.Events)
 	token := rand.Text()
@@ -119,6 +122,5 @@ func (h *History) Note(ctx context.Context, s Snapshot) (changes []Change, err e
 	return changes, nil
 }
 
-// alike tells whether two events are the same but for the order of owners, which sorted has
-// settled.
+// alike reports whether two events of one slug are equal. Their owners must have been sorted.
 func alike(a, b Event) bool { return a.Label == b.Label && slices.Equal(a.Owners, b.Owners) }

@@ -1,6 +1,6 @@
-// Package slugs keeps what event slugs became over time. Without it, a slug that was renamed in the
-// service's dashboard would show up as a nightly run that fails, and nobody could say since when,
-// or what the event is called now.
+// Package slugs records how event slugs change over time. Without it, a slug that was renamed in
+// the service's dashboard would show up as a nightly run that fails, and nobody could say since
+// when, or what the event is called now.
 //
 //	snapshot ─ Compare with the last one ─▶ changes ─ Note ─▶ tables/{table}/notes.json
 //
@@ -21,7 +21,7 @@ type Event struct {
 	Owners []Owner `json:"in"`
 }
 
-// A Label is how people and reports call an event.
+// A Label is what reports and people call an event: its slug and its name.
 type Label struct {
 	Slug string `json:"slug"`
 	Name string `json:"name"`
@@ -34,15 +34,15 @@ type Owner struct {
 	Token string `json:"token,omitempty"`
 }
 
-// A Change is what became of one slug between two snapshots.
+// A Change says how one slug changed between two snapshots.
 type Change struct {
-	Was    Label   `json:"was,omitzero"` // zero: the slug appeared
-	Now    Label   `json:"now,omitzero"` // zero: the slug vanished
-	Owners []Owner `json:"in"`           // where it did
+	Was    Label   `json:"was,omitzero"` // zero when the slug appeared
+	Now    Label   `json:"now,omitzero"` // zero when the slug vanished
+	Owners []Owner `json:"in"`           // where it changed
 	Moment
 }
 
-// Kind is the word for the change.
+// Kind returns the word for the change.
 func (c Change) Kind() string {
 	switch {
 	case c.Was.Slug == "":
@@ -55,10 +55,10 @@ func (c Change) Kind() string {
 	return "named" // the name changed, and the slug didn't
 }
 
-// Lost tells whether the slug that was is one no more, where the change happened.
+// Lost reports whether the old slug doesn't exist any more where the change happened.
 func (c Change) Lost() bool { return c.Was.Slug != "" && c.Was.Slug != c.Now.Slug }
 
-// String says what happened and when, for messages.
+// String returns what happened and when, for messages.
 func (c Change) String() (text string) {
 	switch c.Kind() {
 	case "appeared":
@@ -73,9 +73,9 @@ func (c Change) String() (text string) {
 	return text + " " + c.When()
 }
 
-// Compare says what became of the slugs of one list in the next. An app that gets an event which
-// others have already isn't a change, because a new app would be one of many; an app that loses one
-// is.
+// Compare returns how the slugs changed from one list to the next. An app that gets an event which
+// other apps have already isn't a change, because a new app would mean many changes. An app that
+// loses an event is a change.
 func Compare(was, is []Event) (changes []Change) {
 	before, after := labels(was), labels(is)
 	type place struct {
@@ -91,9 +91,9 @@ func Compare(was, is []Event) (changes []Change) {
 			slugOf[o] = e.Slug
 		}
 	}
-	taken := map[string]bool{} // slugs that were another one before
+	taken := map[string]bool{} // new slugs of renamed events
 	for _, e := range was {
-		became := map[string][]Owner{} // by slug; "": it is gone there
+		became := map[string][]Owner{} // owners by the new slug; "" is for those that lost the event
 		for _, o := range e.Owners {
 			next, known := slugOf[o]
 			switch {
@@ -123,7 +123,7 @@ func Compare(was, is []Event) (changes []Change) {
 	return changes
 }
 
-// labels are those of events by their slugs, and the zero one of the slug "".
+// labels returns the labels of events by their slugs, and the zero label for the slug "".
 func labels(list []Event) map[string]Label {
 	all := map[string]Label{"": {}}
 	for _, e := range list {
@@ -132,7 +132,8 @@ func labels(list []Event) map[string]Label {
 	return all
 }
 
-// sorted gives events by their slugs and owners by their apps, so that equal lists are equal.
+// sorted returns events ordered by slug and their owners by app and token, so that lists can be
+// compared. It leaves out events without a slug.
 func sorted(list []Event) []Event {
 	list = slices.DeleteFunc(slices.Clone(list), func(e Event) bool { return e.Slug == "" })
 	slices.SortStableFunc(list, func(a, b Event) int { return cmp.Compare(a.Slug, b.Slug) })

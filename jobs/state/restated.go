@@ -32,7 +32,7 @@ var changeColumns = []column{
 }
 
 // restatements brings the table of restatements up to date for some months, ascending, as far as
-// the ledger keeps history. Those without any change have no part, and are left alone.
+// the ledger keeps history. Months without any change have no rows, and are left alone.
 func (s *Tables) restatements(ctx context.Context, to *partition.Table, months []civil.Date) error {
 	first, last := months[0], months[len(months)-1]
 	until := refresh.Month.Next(last)
@@ -72,7 +72,7 @@ func (s *Tables) restatements(ctx context.Context, to *partition.Table, months [
 	return to.PutRows(ctx, s.definition(Restatements, changeColumns), told, rows, s.Now)
 }
 
-// changeRow is the row of a change.
+// changeRow returns the row of a change.
 func (s *Tables) changeRow(month civil.Date, c refresh.Change) ([]any, error) {
 	row := []any{month, s.Of.Name(), dateOf(c.Partition), c.Metric}
 	for _, text := range []string{c.Was, c.Is, c.Delta} {

@@ -5,15 +5,15 @@
 //	records of the table ──▶ _reportferry_partitions     one row a partition ─┐
 //	its history          ──▶ _reportferry_restatements   one row a change    ─┴─▶ the job's own sinks, by month of the partition
 //
-// Before the first partition of a rebaseline is replaced, all that have the old meaning are listed
-// as such, so that whoever goes by these tables never adds up numbers of two meanings, however the
-// run ends.
+// Before the first partition of a rebaseline is replaced, all partitions with the old meaning are
+// listed as such, so that a reader who goes by these tables never adds up numbers of two meanings,
+// however the run ends.
 //
-// Both are put as package partition does it, and recorded in the months of the job's table
+// Both tables are written through package partition, and recorded in the months of the job's table
 // (ledger.Table.Derived). A run writes them when it is done with the job's units, and only those
-// months in which a partition has another record by then. How far they are is in their own records,
-// as the sum of the sequence numbers of all partitions of a month, so that a run that was killed
-// leaves nothing behind that the next one wouldn't find.
+// months in which a partition has another record by then. Their own records say how far they are,
+// by the sum of the sequence numbers of all partitions of a month. So the next run finds whatever a
+// killed run has left undone.
 package state
 
 import (
@@ -48,18 +48,18 @@ const (
 // or may do so after an interrupted put.
 const OtherMeaning = string(refresh.Mixed)
 
-// Tables are the tables that say how one job's table is.
+// Tables are the tables that describe one job's table.
 type Tables struct {
 	Prefix string // of the names; empty: there are no such tables
 	Job    string
 	Of     *partition.Table
-	// With Stale and FinalAfter of the columns as they are by now.
+	// Rules returns the job's rules, with Stale and FinalAfter of the columns as they are by now.
 	Rules     func(context.Context) (refresh.Rules, error)
 	Warehouse sinks.Schema // labels, the key and the history count
 	Now       time.Time
 	Ledger    *ledger.Ledger
 
-	planned time.Time // newest when the run was planned
+	planned time.Time // what newest returned when the run was planned
 }
 
 // New prepares the tables for a run. The first partition of a rebaseline has them written before it
@@ -73,7 +73,7 @@ func New(s Tables) *Tables {
 }
 
 // Finish writes the tables, and tidies the months of the job's table. A run that did nothing writes
-// them only when one before it was killed, or failed, before it came to that.
+// them only if an earlier run was killed, or failed, before it wrote them.
 func (s *Tables) Finish(ctx context.Context, done ledger.Outcome) error {
 	var err error
 	if s.Prefix != "" && (done.Done()+done.Failed > 0 || s.behind()) {
@@ -85,7 +85,7 @@ func (s *Tables) Finish(ctx context.Context, done ledger.Outcome) error {
 	return errors.Join(err, s.Of.Tidy(ctx))
 }
 
-// newest is when a partition was fetched last.
+// newest returns when a partition was fetched last.
 func (s *Tables) newest() (newest time.Time) {
 	for _, e := range s.Of.Records() {
 		if e.Fetched.After(newest) {
@@ -96,8 +96,8 @@ func (s *Tables) newest() (newest time.Time) {
 }
 
 // behind tells whether the tables may lack something that an earlier run has recorded: a run that
-// succeeded has written them. Of a table that was released, what was known when it was planned has
-// to do: a process that has recorded more since writes them too.
+// succeeded has written them. If the job's table was released, behind goes by what was known when
+// the run was planned; a process that has recorded more since writes the tables itself.
 func (s *Tables) behind() bool {
 	newest := s.planned
 	if s.Of.Has() {
@@ -106,9 +106,9 @@ func (s *Tables) behind() bool {
 	return s.Ledger.LastSuccess(s.Job).Before(newest)
 }
 
-// Write brings both tables up to date. The changes come first: the other table's records say how
-// far both are. Of several tasks that are done at the same time each writes them, one after the
-// other, because only the last one sees all records.
+// Write brings both tables up to date. The restatements come first, because the records of the
+// other table say how far both are. Several tasks that end at the same time all write the tables,
+// one after the other, because only the last one sees all records.
 func (s *Tables) Write(ctx context.Context) error {
 	begun := time.Now()
 	for {
@@ -143,9 +143,9 @@ func wait(ctx context.Context, long time.Duration) bool {
 }
 
 func (s *Tables) write(ctx context.Context) error {
-	// Other processes may have recorded more, and may write these tables, too. All that is known of
-	// a month is of one version of its document: rows that another process puts afterwards, which
-	// may be of newer records than these, are noticed before anything is put over them.
+	// Other processes may have recorded more, and may write these tables, too. From here on, all
+	// that is known of a month is from one version of its document. So if another process writes
+	// rows afterwards, which may be of newer records, that is noticed before they are overwritten.
 	if err := s.Of.Refresh(ctx); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (s *Tables) write(ctx context.Context) error {
 	d := s.partitions(rules)
 	all := s.months()
 	dates := slices.SortedFunc(maps.Keys(all), civil.Date.Compare)
-	var stale []civil.Date // and, of snapshots, the newest two months: their days become final by the clock alone
+	var stale []civil.Date // of snapshots also the newest two months: their days become final by the clock alone
 	anew := false          // another config has written the rest, or the same one while partitions had another meaning
 	for i, date := range dates {
 		e, recorded := to.Record(date)
@@ -222,9 +222,10 @@ func monthOf(partition civil.Date) civil.Date {
 	return refresh.Month.Start(partition)
 }
 
-// in tells whether what was recorded when the month was last put was made of the same records, by
-// the same rules. Sequence numbers only grow. What is in doubt has no number of its own: as long as
-// it is, the month is made anew, and put where that makes a difference.
+// in tells whether e, the record of the month's rows as they were last written, was made of the
+// same records, by the same rules. The sum of sequence numbers shows it, because they only grow. A
+// record in doubt has no number of its own: as long as there is one, the month is made anew, and
+// written where that makes a difference.
 func (m month) in(e ledger.Record, shape string) bool {
 	sum := int64(0)
 	for _, r := range m {

@@ -25,7 +25,7 @@ type column struct {
 	description string
 }
 
-// Columns are those of one of the tables.
+// Columns returns the columns of one of the tables.
 func Columns(name string) (list []table.Column) {
 	columns := partitionColumns
 	if name == Restatements {
@@ -37,7 +37,7 @@ func Columns(name string) (list []table.Column) {
 	return list
 }
 
-// key is a column that is never NULL, value one that may be.
+// key returns a column that is never NULL, and value one that may be.
 func key(name string, t catalog.Type, description string) column {
 	return column{table.Column{Name: name, Source: name, Type: t, Dimension: true}, description}
 }
@@ -46,7 +46,7 @@ func value(name string, t catalog.Type, description string) column {
 	return column{table.Column{Name: name, Source: name, Type: t}, description}
 }
 
-// summed is a column whose sum the record keeps.
+// summed returns c as a column whose sum is kept in the record of a partition.
 func summed(c column) column {
 	c.Additive = true
 	return c
@@ -83,7 +83,7 @@ var partitionColumns = []column{
 	value("zone", catalog.String, "Zone, or offset from UTC, in which its period begins and ends; NULL: it has none"),
 }
 
-// partitionRow is the row of a record of a shape.
+// partitionRow returns the row of a record; of is the record's shape.
 func (s *Tables) partitionRow(r refresh.Rules, month civil.Date, e ledger.Record, of ledger.Shape) []any {
 	f := r.FinalityOf(s.Now, e)
 	if r.Stale[e.Shape].Rebased {
@@ -114,7 +114,7 @@ func (s *Tables) partitionRow(r refresh.Rules, month civil.Date, e ledger.Record
 	}
 }
 
-// textOf is a text; NULL when it is empty.
+// textOf returns a text, or NULL when it is empty.
 func textOf(text string) any {
 	if text == "" {
 		return nil
@@ -122,7 +122,7 @@ func textOf(text string) any {
 	return text
 }
 
-// dateOf is the first day of a partition; NULL when it has none.
+// dateOf returns the first day of a partition, or NULL when it has none.
 func dateOf(partition civil.Date) any {
 	if partition == sinks.Whole {
 		return nil
@@ -130,7 +130,7 @@ func dateOf(partition civil.Date) any {
 	return partition
 }
 
-// timeOf is a moment in UTC; NULL when it is zero.
+// timeOf returns a moment in UTC, or NULL when it is zero.
 func timeOf(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -138,7 +138,7 @@ func timeOf(t time.Time) any {
 	return t.UnixMicro()
 }
 
-// jsonOf writes a list, or an object by ascending keys; nothing of one without entries.
+// jsonOf returns a list, or an object with ascending keys, as JSON, or "" when it has no entries.
 func jsonOf(v any, entries int) string {
 	if entries == 0 {
 		return ""
@@ -150,7 +150,7 @@ func jsonOf(v any, entries int) string {
 	return string(raw)
 }
 
-// definition is one of the tables.
+// definition returns the definition of one of the tables.
 func (s *Tables) definition(name string, columns []column) partition.Definition {
 	d := partition.Definition{Shape: ledger.Shape{Fingerprint: map[string]string{"kind": name}}}
 	descriptions := map[string]string{}
@@ -166,7 +166,7 @@ func (s *Tables) definition(name string, columns []column) partition.Definition 
 	return d
 }
 
-// rebased are the IDs of recorded shapes whose numbers have another meaning than the table's,
+// rebased returns the IDs of recorded shapes whose numbers have another meaning than the table's,
 // ascending.
 func rebased(r refresh.Rules) (ids []string) {
 	for _, id := range slices.Sorted(maps.Keys(r.Stale)) {
@@ -177,8 +177,9 @@ func rebased(r refresh.Rules) (ids []string) {
 	return ids
 }
 
-// partitions is the table of partitions. Its fingerprint has what the states depend on besides the
-// records, so that another config makes other rows of the old ones, too.
+// partitions returns the definition of the table of partitions. Its fingerprint has what the states
+// depend on besides the records, so that after a change of the config the rows of old records are
+// made anew, too.
 func (s *Tables) partitions(r refresh.Rules) partition.Definition {
 	d := s.definition(Partitions, partitionColumns)
 	var final []string

@@ -49,8 +49,8 @@ type Sink struct {
 	url    string // without the query
 	key    keyTemplate
 
-	turn     chan struct{} // held to look and write, where the store doesn't honour conditions
-	careless sync.Once     // to say so
+	turn     chan struct{} // held to check and write, where the store doesn't honour conditions
+	careless sync.Once     // to warn of such a store
 
 	mu        sync.Mutex
 	swept     map[string]bool          // tables whose leftovers of killed writers were removed
@@ -99,9 +99,9 @@ func (s *Sink) Store() string {
 	return id
 }
 
-// Together is how many parts it is worth to put at the same time: a write to a cloud takes tens of
-// milliseconds, however small it is, and has a buffer of megabytes; one to a folder takes next to
-// nothing.
+// Together returns how many parts it is worth to put at the same time: a write to a cloud takes
+// tens of milliseconds, however small it is, and has a buffer of megabytes; one to a folder takes
+// next to nothing.
 func (s *Sink) Together() int {
 	if s.bucket.Dir() != "" {
 		return 1
@@ -110,10 +110,10 @@ func (s *Sink) Together() int {
 }
 
 // Put writes the part to its key on the part's condition. A store that honours conditions, and that
-// says which version it has made of the part, is taken at its word. Of others, the size and the
-// mark of what they hold are compared. When that comparison fails, and only then, Put returns an
-// error although the new rows are visible. They are whole, unless the message says that the store
-// holds another size.
+// says which version it has made of the part, is taken at its word. With other stores, Put compares
+// the size and the mark of the stored object with the part's. When that comparison fails, and only
+// then, Put returns an error although the new rows are visible. They are whole, unless the message
+// says that the store holds another size.
 func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	key := s.key.key(p)
 	fail := func(err error) (sinks.Receipt, error) {
@@ -159,8 +159,8 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	return r, nil
 }
 
-// prove asks once whether the store honours conditions. Of one that doesn't, a person is told, and
-// each put looks for itself.
+// prove finds out whether the store honours conditions. If it doesn't, prove warns of it once and
+// returns true, and each put has to check its condition itself.
 func (s *Sink) prove(ctx context.Context, warn func(error)) (careless bool, err error) {
 	err = s.bucket.Prove(ctx)
 	if !errors.Is(err, bucket.ErrUnsafe) {
@@ -175,7 +175,7 @@ func (s *Sink) prove(ctx context.Context, warn func(error)) (careless bool, err 
 	return true, nil
 }
 
-// unmet reports whether a put failed because of its condition, or whether it isn't known.
+// unmet reports whether a put failed because of its condition, or whether its outcome is unknown.
 func unmet(err error) bool {
 	return errors.Is(err, sinks.ErrConflict) || errors.Is(err, bucket.ErrUnknown)
 }
@@ -193,9 +193,9 @@ func (s *Sink) receipt(key string, p sinks.Part, mark string, stored bucket.Obje
 	return sinks.Receipt{Sink: s.url, Key: key, Size: stored.Size, Version: stored.Version}, nil
 }
 
-// unmet decides what a refused condition means. When the object carries this put's mark, this very
-// put wrote it: the answer was lost, and the client sent the request again. When the condition is
-// met still, the store may not have looked at it, and the put may have an effect yet.
+// unmet finds out what a refused condition means. When the object carries this put's mark, this
+// very put wrote it: the answer was lost, and the client sent the request again. When the condition
+// is still met, the store may not have checked it, and the put may still take effect.
 func (s *Sink) unmet(
 	ctx context.Context, key string, p sinks.Part, mark string, over sinks.Condition, refusal error,
 	fail func(error) (sinks.Receipt, error),
@@ -226,9 +226,9 @@ func (s *Sink) unmet(
 // markKey is the metadata key under which every object carries its put's mark, a random text.
 const markKey = "reportferry"
 
-// write writes the part, and gives the version that the store says it has made of it; empty: it
-// hasn't said that. In a store that doesn't honour conditions the puts of this process wait for
-// each other, and look right before the part becomes visible.
+// write writes the part, and returns the version that the store says it has made of it, or "" if
+// the store doesn't say. If the store doesn't honour conditions, the puts of this process wait for
+// each other, and check their conditions right before the part becomes visible.
 func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.Condition, mark string,
 	careless bool) (made string, err error) {
 	f := bucket.File{Open: p.Open, Size: p.Size, ContentType: ContentType, Metadata: map[string]string{markKey: mark}}

@@ -29,6 +29,7 @@ func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Da
 	return c, err
 }
 
+// over returns the condition that allows what a key holds now, as ConditionOf does.
 func (s *Sink) over(ctx context.Context, key string, own bool) (c sinks.Condition, err error) {
 	stored, meta, err := s.bucket.Attributes(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,6 +50,7 @@ func (s *Sink) over(ctx context.Context, key string, own bool) (c sinks.Conditio
 	return sinks.Condition{Version: stored.Version}, nil
 }
 
+// foreign returns the error about an object that this program hasn't written.
 func foreign(stored bucket.Object) error {
 	return fmt.Errorf("%w: %d bytes, written on %s; move it away, or replace it with --force", sinks.ErrForeign,
 		stored.Size,
@@ -57,7 +59,8 @@ func foreign(stored bucket.Object) error {
 
 // own reports whether this program wrote an object. Either the object carries a mark, or its
 // Parquet footer names the program: files in a folder have no metadata, nor have objects of earlier
-// versions. What was cut is nobody's, because no reader can read a Parquet file without its end.
+// versions. An empty object or the beginning of a Parquet file counts as own, too, because no
+// reader can read a Parquet file without its end.
 func (s *Sink) own(ctx context.Context, key string, stored bucket.Object, meta map[string]string) (bool, error) {
 	if meta[markKey] != "" || stored.Size == 0 {
 		return true, nil
@@ -80,7 +83,7 @@ func (s *Sink) own(ctx context.Context, key string, stored bucket.Object, meta m
 	return bytes.Contains(tail, []byte("reportferry")), err
 }
 
-// At reads the object under a key here and there.
+// At returns a reader of any ranges of the object under a key.
 func (s *Sink) At(ctx context.Context, key string) io.ReaderAt {
 	return readerAt{ctx, s.bucket.Blob(), key}
 }

@@ -23,14 +23,15 @@ type dataset struct {
 	Job       string          `json:"job"`
 	Currency  string          `json:"currency,omitempty"`
 	Zone      string          `json:"zone,omitempty"`
-	Period    string          `json:"period"`                  // of a file
-	On        string          `json:"period_column,omitempty"` // whose value names a row's file
+	Period    string          `json:"period"`                  // of one file
+	On        string          `json:"period_column,omitempty"` // the column whose value names a row's file
 	Files     string          `json:"files"`                   // relative to this object
 	DuckDB    string          `json:"duckdb"`
 	Mixed     string          `json:"two_meanings,omitempty"`
 	Columns   []datasetColumn `json:"columns"`
 }
 
+// A datasetColumn is what a dataset says of a column.
 type datasetColumn struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
@@ -52,11 +53,11 @@ var sqlTypes = map[sinks.ColumnType]string{
 	sinks.Int64: "BIGINT", sinks.Decimal: "DECIMAL(18,6)", sinks.Double: "DOUBLE",
 }
 
-// TypeName is what DuckDB calls a column's type; empty: no column has it.
+// TypeName returns what DuckDB calls a column's type, or "" for a type that no column has.
 func TypeName(t sinks.ColumnType) string { return sqlTypes[t] }
 
-// dataset returns the key under which a table is described. Where the layout has a date before the
-// table it is the table's name alone.
+// dataset returns the key under which a table is described. If the layout has a date before the
+// table, the key has no folder, only the table's name.
 func (k keyTemplate) dataset(table string) string {
 	before, _, _ := strings.Cut(string(k), "{table}")
 	if strings.Contains(before, "{date}") {
@@ -65,7 +66,7 @@ func (k keyTemplate) dataset(table string) string {
 	return before + table + datasetSuffix
 }
 
-// mixed is what is said of a table whose partitions are of two meanings.
+// mixed is what a dataset says when the table's partitions have two meanings.
 const mixed = "a rebaseline isn't finished: files whose state in the table of partitions is 'other meaning' are of " +
 	"another currency, zone, filter or type"
 
@@ -91,8 +92,8 @@ func (s *Sink) datasetOf(table string, schema *sinks.Schema) dataset {
 	return d
 }
 
-// Mixed says of a table that is described whether its partitions are of two meanings. Descriptions
-// that follow go on saying so.
+// Mixed notes in a table's description, if there is one, whether the table's partitions have two
+// meanings. Later descriptions keep that note.
 func (s *Sink) Mixed(ctx context.Context, table string, are bool) error {
 	err := s.changeDataset(ctx, s.key.dataset(table), func(was dataset) dataset {
 		if was.Mixed = ""; are {
@@ -106,9 +107,10 @@ func (s *Sink) Mixed(ctx context.Context, table string, are bool) error {
 	return err
 }
 
-// describe writes what a part's table is beside its folder, when that isn't there already, once for
-// each definition of the table. A failure is told and does no harm: the part is there, and a later
-// run tries again. Whoever writes at the same time says the same, and is left alone.
+// describe writes the description of a part's table beside the table's folder, unless it is there
+// already, once for each definition of the table. A failure gives a warning and does no harm: the
+// part is there, and a later run tries again. A conflict gives none, because another writer at the
+// same time writes the same description.
 func (s *Sink) describe(ctx context.Context, p sinks.Part) {
 	if p.Schema == nil || p.Schema.About == nil {
 		return
@@ -131,9 +133,9 @@ func (s *Sink) describe(ctx context.Context, p sinks.Part) {
 	}
 }
 
-// changeDataset replaces a description by what change makes of it, of the zero one where there is
-// none; of the zero one nothing is written. Where another writer is faster it is done again, and
-// left alone in the end.
+// changeDataset replaces a description by what change makes of it. If there is none, change gets
+// the zero dataset; if it returns the zero dataset, nothing is written. If another writer is
+// faster, changeDataset tries again, and returns the conflict after the third attempt.
 func (s *Sink) changeDataset(ctx context.Context, key string, change func(was dataset) dataset) (err error) {
 	for range 3 {
 		if err = s.putDataset(ctx, key, change); !unmet(err) {
@@ -143,8 +145,8 @@ func (s *Sink) changeDataset(ctx context.Context, key string, change func(was da
 	return err
 }
 
-// putDataset does it once. The same description gives the same bytes, so that writers don't replace
-// each other's for nothing.
+// putDataset makes one attempt of changeDataset. The same description gives the same bytes, so that
+// writers don't replace each other's for nothing.
 func (s *Sink) putDataset(ctx context.Context, key string, change func(was dataset) dataset) error {
 	have, version, err := s.bucket.Get(ctx, key)
 	over := sinks.Condition{Version: version}

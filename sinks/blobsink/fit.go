@@ -9,10 +9,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Fits refuses a table that readers of the files would take for another one: of two columns that
-// they take for one, or with a column that is named as a level of the folders (day={date}), which
-// they make a column of, too. The tables that describe a table have the columns that they have,
-// whatever the layout is.
+// Fits refuses a table that readers of the files would misread: a table with two columns that they
+// take for one, or with a column that is named like a level of the folders (day={date}), because
+// readers make a column of the level, too. The tables that describe a table are exempt from the
+// second rule, because their columns are the same whatever the layout is.
 func (s *Sink) Fits(table string, schema *sinks.Schema) error {
 	if _, err := schema.Check(); err != nil || sinks.Flat(table) != table {
 		return err
@@ -30,14 +30,14 @@ func (s *Sink) Fits(table string, schema *sinks.Schema) error {
 	return nil
 }
 
-// Shares reports whether two sinks are one bucket and prefix, in which readers of the table that
-// one has find the files of the other, too.
+// Shares reports whether two sinks have the same bucket and prefix, and such folders that readers
+// of the table in one of them find the files of the other, too.
 func (s *Sink) Shares(other *Sink, table string) bool {
 	a, b := s.key.folder(table), other.key.folder(table)
 	return s.where() == other.where() && a != "" && b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
-// where names the bucket and prefix; a folder by its absolute path.
+// where returns a name of the bucket and prefix; of a folder it is the absolute path.
 func (s *Sink) where() string {
 	id, q := s.bucket.Identity()
 	return cmp.Or(s.bucket.Dir(), id+"?"+q.Encode())

@@ -14,7 +14,7 @@ import (
 
 // List lists the Parquet files, under any name, that a reader of the table finds: those in the
 // table's folder, but for files and folders whose names begin with an underscore or a dot, which
-// readers skip. Where the layout has no such folder, these are the table's parts. Keys ascend.
+// readers skip. If the layout has no such folder, List lists the table's parts. Keys ascend.
 func (s *Sink) List(ctx context.Context, table string) (objects []sinks.Object, err error) {
 	folder := s.key.folder(table)
 	prefix := cmp.Or(folder, s.key.prefix(table))

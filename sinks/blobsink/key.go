@@ -41,6 +41,7 @@ func (k keyTemplate) key(p sinks.Part) string {
 	return k.at(p.Table, p.Partition)
 }
 
+// at returns the key of a table's partition.
 func (k keyTemplate) at(table string, partition civil.Date) string {
 	date := partition.String()
 	if partition == sinks.Whole {
@@ -49,8 +50,8 @@ func (k keyTemplate) at(table string, partition civil.Date) string {
 	return strings.NewReplacer("{table}", table, "{date}", date).Replace(string(k))
 }
 
-// Pattern is what readers of Parquet take for all parts of a table, with * for each date. Names of
-// stores are as DuckDB spells them.
+// Pattern returns what readers of Parquet take for all parts of a table, with * for each date.
+// Names of stores are as DuckDB spells them.
 func (s *Sink) Pattern(table string) string {
 	at := s.bucket.Dir()
 	if at == "" {
@@ -70,14 +71,14 @@ func (k keyTemplate) partition(table, key string) (civil.Date, bool) {
 	return sinks.Whole, k.at(table, sinks.Whole) == key
 }
 
-// prefix begins all keys of a table: it is what the layout has before the date.
+// prefix returns what all keys of a table begin with: what the layout has before the date.
 func (k keyTemplate) prefix(table string) string {
 	prefix, _, _ := strings.Cut(strings.ReplaceAll(string(k), "{table}", table), "{date}")
 	return prefix
 }
 
-// folder is the table's own one: readers take all its files for parts. It is empty when the layout
-// has none, as {date}/{table}.parquet hasn't.
+// folder returns the table's own folder, in which readers take all files for parts, or "" when the
+// layout has none, as in {date}/{table}.parquet.
 func (k keyTemplate) folder(table string) string {
 	before, after, _ := strings.Cut(string(k), "{table}")
 	rest, _, has := strings.Cut(after, "/")

@@ -15,8 +15,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A committer commits what is put into one table, everything that waits at once: between two
-// commits the table is loaded and its manifests are written again, however many files change.
+// A committer commits the puts into one table. It commits all that wait together, because for each
+// commit the table is loaded and its manifests are written again, however many files change.
 type committer struct {
 	sink *Sink
 	name string
@@ -24,15 +24,16 @@ type committer struct {
 	mu      sync.Mutex
 	waiting []*put
 	busy    bool
-	known   *loaded   // the table after the last commit; nil: it is to be asked for
+	known   *loaded   // the table after the last commit; nil when it must be loaded
 	since   time.Time // when known was loaded or committed
 }
 
-// knownTime is for how long a table is taken for what it was after a commit. A commit on an older
-// state than the catalog's is refused, so that this is no danger; but credentials for the files,
-// which some catalogs give with the table, don't last.
+// knownTime is how long the table after a commit is used again without loading it. This is safe,
+// because a commit on an older state than the catalog's is refused. The time is short because
+// credentials for the files, which some catalogs give with the table, don't last.
 const knownTime = time.Minute
 
+// know keeps the table as it is after a commit. nil makes the committer forget what it knows.
 func (c *committer) know(t *loaded) {
 	c.mu.Lock()
 	c.known, c.since = t, time.Now()
@@ -42,11 +43,11 @@ func (c *committer) know(t *loaded) {
 	}
 }
 
-// mostKnown is of how many tables it is remembered what they hold. Ten years of days take 10 MB.
+// mostKnown is the number of tables whose content is kept in memory. Ten years of days take 10 MB.
 const mostKnown = 8
 
-// remember has what is known of the table that was committed to longest ago forgotten, when there
-// are too many.
+// remember notes that c knows its table. When too many do, the one that committed longest ago
+// forgets its table.
 func (s *Sink) remember(c *committer) {
 	s.mu.Lock()
 	s.recent = append(slices.DeleteFunc(s.recent, func(other *committer) bool { return other == c }), c)
@@ -61,7 +62,7 @@ func (s *Sink) remember(c *committer) {
 	}
 }
 
-// lately gives the table as it was after the last commit; nil if that is too long ago.
+// lately returns the table as it was after the last commit, or nil if that is too long ago.
 func (c *committer) lately() *loaded {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +72,7 @@ func (c *committer) lately() *loaded {
 	return c.known
 }
 
-// add has a put committed. Its channel tells when.
+// add queues a put to be committed. The put's channel done gets the result.
 func (c *committer) add(p *put) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,6 +83,7 @@ func (c *committer) add(p *put) {
 	}
 }
 
+// commitAll commits what waits until nothing does.
 func (c *committer) commitAll() {
 	for {
 		c.mu.Lock()
@@ -93,7 +95,7 @@ func (c *committer) commitAll() {
 			return
 		}
 		c.mu.Unlock()
-		// Two puts of one partition replace each other, one after the other.
+		// Of several puts into one partition, each needs a commit of its own.
 		var now, later []*put
 		for _, p := range batch {
 			if slices.ContainsFunc(now, func(other *put) bool { return other.at == p.at }) {
@@ -109,7 +111,7 @@ func (c *committer) commitAll() {
 	}
 }
 
-// commit commits a batch, and tells each put what became of it.
+// commit commits a batch, and reports the result to each put.
 func (c *committer) commit(batch []*put) {
 	ctx, stop := lasting(batch)
 	defer stop()
@@ -121,7 +123,7 @@ func (c *committer) commit(batch []*put) {
 		}
 		return err
 	})
-	for _, p := range batch { // those that are left
+	for _, p := range batch { // attempt takes puts with a result out of the batch
 		p.end(err)
 	}
 	if len(done) > 0 {
@@ -132,8 +134,9 @@ func (c *committer) commit(batch []*put) {
 	}
 }
 
-// lasting gives a context for a batch. A commit that is under way isn't cut short by the end of a
-// put's context, which would leave its outcome unknown, but for long.
+// lasting returns a context for a batch. The end of a put's context doesn't interrupt a commit that
+// is under way, because its outcome would be unknown. When the contexts of all puts have ended, the
+// commit gets commitTime to finish.
 func lasting(batch []*put) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(batch[0].ctx))
 	var stops []func() bool
@@ -160,16 +163,15 @@ func lasting(batch []*put) (context.Context, func()) {
 	}
 }
 
-// commitTime bounds the wait for the answer to a commit after its put has ended. A process that
-// gets SIGTERM has 10 s.
+// commitTime bounds the wait for the answer to a commit after the contexts of its puts have ended.
+// A process that gets SIGTERM has 10 s.
 const commitTime = 7 * time.Second
 
-// errConflict says that the table has another snapshot than the one on which a commit was to be
-// made.
+// errConflict says that the table has another snapshot than the one that a commit was based on.
 var errConflict = errors.New("the table was changed meanwhile")
 
-// attempt tries to commit what is left of a batch. It takes out of the batch what is settled, and
-// gives those that are to be answered that they are done.
+// attempt tries to commit the puts that are left in a batch. It takes puts whose outcome is known
+// out of the batch. It returns those that it has committed, which the caller is to answer.
 func (c *committer) attempt(ctx context.Context, batch *[]*put) (done []*put, err error) {
 	t, states, err := c.load(ctx, *batch)
 	if err != nil {
@@ -209,14 +211,15 @@ func (c *committer) attempt(ctx context.Context, batch *[]*put) (done []*put, er
 		t.held[p.at] = &holding{at: p.at, files: []iceberg.DataFile{p.file},
 			oldest: made.CurrentSnapshot().SequenceNumber}
 	}
-	c.know(&loaded{Table: made, files: t.files, held: t.held}) // which would take reading all manifests again
+	c.know(&loaded{Table: made, files: t.files, held: t.held}) // held spares reading all manifests again
 	*batch = nil
 	return rest, nil
 }
 
-// lost tells whether a commit failed because somebody else was faster. Not all catalogs answer so:
-// some errors are of the library, which checks by itself what the catalog has, and a load balancer
-// that sends a commit twice answers no for one that was done.
+// lost returns the error of a commit, with errConflict if it failed because somebody else was
+// faster. It compares the table, because not all catalogs answer with such an error: some errors
+// come from the library, which itself checks what the catalog has, and a load balancer that sends a
+// commit twice returns the refusal of the second although the first was done.
 func (c *committer) lost(ctx context.Context, on *loaded, err error) error {
 	if errors.Is(err, table.ErrCommitFailed) {
 		return fmt.Errorf("%w: %w", errConflict, err)
@@ -227,9 +230,9 @@ func (c *committer) lost(ctx context.Context, on *loaded, err error) error {
 	return err
 }
 
-// load gives the table as it was after the last commit, and what the partitions hold. Where that
-// isn't what a put may replace, the table is loaded, because somebody else may have changed it
-// since.
+// load returns the table as it was after the last commit, and what the partitions of the batch
+// hold. If a put may not replace what its partition holds, load asks the catalog for the table,
+// because somebody else may have changed it since.
 func (c *committer) load(ctx context.Context, batch []*put) (t *loaded, states []state, err error) {
 	t = c.lately()
 	for known := t != nil; ; known = false {
@@ -254,15 +257,15 @@ func (c *committer) load(ctx context.Context, batch []*put) (t *loaded, states [
 	}
 }
 
-// outcome finds out what became of a put so far: it was done, or can't be done. Otherwise it is to
-// be committed.
+// outcome finds out whether a put has been done already, or can't be done. If neither, settled is
+// false, and the put is to be committed.
 func (p *put) outcome(t *loaded, now state) (settled bool, err error) {
-	// An earlier attempt did it, and its answer was lost.
+	// An earlier attempt committed it, and the answer was lost.
 	if now.holding != nil && now.stamp == p.stamp && !now.foreign {
 		p.sent = nil
 		return true, nil
 	}
-	// Those haven't happened, and can't any more.
+	// Commits on other snapshots than the current one haven't happened, and can't any more.
 	maps.DeleteFunc(p.sent, func(on int64, _ bool) bool { return on != t.head() })
 	switch {
 	case p.ctx.Err() != nil:
@@ -276,7 +279,7 @@ func (p *put) outcome(t *loaded, now state) (settled bool, err error) {
 	return false, nil
 }
 
-// end tells the put what became of it.
+// end reports the result to the caller of Put, and says so if the outcome is unknown.
 func (p *put) end(err error) {
 	if ended := p.ctx.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w, after: %w", ended, err)
@@ -288,6 +291,7 @@ func (p *put) end(err error) {
 	p.done <- err
 }
 
+// conflict returns the error of a put that may not replace what its partition holds.
 func conflict(over sinks.Condition, now state) error {
 	have, want := "nothing", "nothing"
 	if now.holding != nil {
@@ -299,7 +303,7 @@ func conflict(over sinks.Condition, now state) error {
 	return fmt.Errorf("%w: %s is there, and the put may replace %s only", sinks.ErrConflict, have, want)
 }
 
-// head is the ID of the table's current snapshot; 0 when it has none.
+// head returns the ID of the table's current snapshot, or 0 when it has none.
 func (t *loaded) head() int64 {
 	if s := t.CurrentSnapshot(); s != nil {
 		return s.SnapshotID
@@ -307,9 +311,9 @@ func (t *loaded) head() int64 {
 	return 0
 }
 
-// swap takes files out of the table and others in, in one commit, which the catalog refuses if the
-// table has another snapshot by then. The library tries once: only here is it known what may be
-// replaced.
+// swap takes the files out out of the table and the files in into it, in one commit, which the
+// catalog refuses if the table has another snapshot by then. The library tries only once, because
+// it doesn't know what a put may replace.
 func (t *loaded) swap(ctx context.Context, out, in []iceberg.DataFile, puts []*put) (*table.Table, error) {
 	tx := t.NewTransaction()
 	if err := tx.AssertRefSnapshotID(table.MainBranch); err != nil {

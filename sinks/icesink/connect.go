@@ -14,7 +14,8 @@ import (
 	"github.com/apache/iceberg-go/catalog/rest"
 )
 
-// connect gives the catalog. A REST catalog is asked for its own configuration here.
+// connect returns the catalog, and opens it at the first call. A REST catalog is then asked for its
+// configuration.
 func (s *Sink) connect(ctx context.Context) (catalog.Catalog, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,8 +37,8 @@ func (s *Sink) connect(ctx context.Context) (catalog.Catalog, error) {
 	return c, nil
 }
 
-// rest opens a REST catalog. What the registry of catalogs would open has no time limits, and
-// doesn't tell a 429 from other errors.
+// rest opens a REST catalog. It is used in place of the library's catalog.Load, whose REST catalog
+// has no time limits and doesn't tell a 429 from other errors.
 func (s *Sink) rest(ctx context.Context) (*rest.Catalog, error) {
 	p := maps.Clone(s.properties)
 	take := func(key string) string {
@@ -73,7 +74,8 @@ func (s *Sink) rest(ctx context.Context) (*rest.Catalog, error) {
 // metadata to a bucket first.
 const answerTime = time.Minute
 
-// busy is a transport that makes an error of the answer 429, which says that nothing was done.
+// busy is a transport that returns the error tooMany for the answer 429, which says that nothing
+// was done.
 type busy struct{ http.RoundTripper }
 
 func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -81,7 +83,7 @@ func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || answer.StatusCode != http.StatusTooManyRequests {
 		return answer, err
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // the connection can be used again if this succeeds
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
 	_ = answer.Body.Close()
 	after, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // a date is rare, and the pause grows anyway
 	return nil, &tooMany{time.Duration(min(max(after, 0), 60)) * time.Second}

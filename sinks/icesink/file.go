@@ -18,10 +18,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// errSource marks errors of the part's file, against which another try can't help.
+// errSource marks errors of the part's file, for which another try can't help.
 var errSource = errors.New("read the part")
 
-// A source is a part's file, open, with what its footer says.
+// A source is the open file of a part, with what its footer says.
 type source struct {
 	io.ReadCloser
 	at          io.ReaderAt
@@ -31,6 +31,7 @@ type source struct {
 	fingerprint string
 }
 
+// openPart opens a part's file and reads its footer.
 func openPart(p sinks.Part) (s *source, err error) {
 	file, err := p.Open()
 	if err != nil {
@@ -66,8 +67,9 @@ func (s *source) read() error {
 	return nil
 }
 
-// identified is the footer with the field IDs of a table's columns, by which readers find them
-// (https://iceberg.apache.org/spec/#column-projection), and what follows it.
+// identified returns the footer with the field IDs of a table's columns, by which readers find the
+// columns (https://iceberg.apache.org/spec/#column-projection), and the bytes that follow the
+// footer in a file: its length and the magic bytes.
 func (s *source) identified(schema *iceberg.Schema) ([]byte, error) {
 	for i := range s.footer.Schema[1:] { // the first is the root
 		column := &s.footer.Schema[1+i]
@@ -84,7 +86,7 @@ func (s *source) identified(schema *iceberg.Schema) ([]byte, error) {
 	return append(binary.LittleEndian.AppendUint32(footer, uint32(len(footer))), "PAR1"...), nil
 }
 
-// save writes the part as a file of the table, whole or not at all, and gives its size.
+// save writes the part as a file of the table, whole or not at all, and returns the file's size.
 func (s *source) save(ctx context.Context, to store, location string, schema *iceberg.Schema) (size int64, err error) {
 	footer, err := s.identified(schema)
 	if err != nil {
@@ -105,7 +107,7 @@ func (s *source) save(ctx context.Context, to store, location string, schema *ic
 		err = fmt.Errorf("%w: %w", errSource, body.err)
 	}
 	if err != nil {
-		abort() // to close the writer would publish what it has got
+		abort() // otherwise closing the writer would publish what it has got
 		return 0, errors.Join(fmt.Errorf("write %s: %w", location, err), closeAborted(w, to, location))
 	}
 	if err := w.Close(); err != nil {
@@ -114,7 +116,7 @@ func (s *source) save(ctx context.Context, to store, location string, schema *ic
 	return size, nil
 }
 
-// end looks whether the file ends where the part does.
+// end returns an error if the file is longer than the part's size, or ctx has ended.
 func (s *source) end(ctx context.Context) error {
 	var more [1]byte
 	switch n, err := s.at.ReadAt(more[:], s.part.Size); {
@@ -126,7 +128,7 @@ func (s *source) end(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// following reads until a context ends, and remembers what went wrong with the file.
+// following is a reader that ends with a context, and remembers the error of reading the file.
 type following struct {
 	ctx  context.Context
 	from io.Reader
@@ -144,7 +146,7 @@ func (f *following) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// create begins a file. Where its store has objects, the end of ctx keeps it from appearing.
+// create begins a file. In an object store, the end of ctx keeps the file from appearing.
 func create(ctx context.Context, to store, location string) (io.WriteCloser, error) {
 	if objects, ok := to.WriteFileIO.(*blobfs.FileIO); ok {
 		return objects.NewWriter(ctx, location, true,
@@ -153,8 +155,8 @@ func create(ctx context.Context, to store, location string) (io.WriteCloser, err
 	return to.Create(location)
 }
 
-// closeAborted closes what was written in vain. The error of a writer that was cancelled is no
-// news; a local file is removed.
+// closeAborted closes a file whose writing has failed. In an object store, the error of the
+// cancelled writer says nothing new, and is ignored. A local file is removed.
 func closeAborted(w io.Closer, to store, location string) error {
 	err := w.Close()
 	if _, objects := to.WriteFileIO.(*blobfs.FileIO); objects {

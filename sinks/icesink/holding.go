@@ -12,21 +12,21 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A holding is what a snapshot holds of a partition.
+// A holding is what a partition has in a snapshot.
 type holding struct {
 	at    place
 	files []iceberg.DataFile
 
-	oldest int64 // sequence number among the files
-	erased int64 // newest sequence number of a file that says which rows of other files are deleted; 0: there is none
+	oldest int64 // the oldest sequence number among the files
+	erased int64 // the newest sequence number of a delete file; 0 when there is none
 }
 
-// whole reports whether the files are all that is to be known: a file of deletions is about older
-// rows only (https://iceberg.apache.org/spec/#scan-planning).
+// whole reports whether no delete file affects the files: delete files delete older rows only
+// (https://iceberg.apache.org/spec/#scan-planning).
 func (h *holding) whole() bool { return h.erased < h.oldest || h.erased == 0 }
 
-// holdings gives what the table's current snapshot holds, by partition. The zero date stands for
-// rows of no partition that a put could replace, such as those without a date.
+// holdings returns what the table's current snapshot holds, by partition. The place with the zero
+// date has the rows of no partition that a put could replace, such as those without a date.
 func (t *loaded) holdings(ctx context.Context) (map[place]*holding, error) {
 	if t.held != nil {
 		return t.held, nil
@@ -70,7 +70,7 @@ func (t *loaded) holdings(ctx context.Context) (map[place]*holding, error) {
 	return held, nil
 }
 
-// placeOf gives the partition of a file.
+// placeOf returns the partition of a file.
 func (t *loaded) placeOf(file iceberg.DataFile) place {
 	at := place{table: t.Identifier()[len(t.Identifier())-1]}
 	spec := t.Metadata().PartitionSpecByID(int(file.SpecID()))
@@ -92,8 +92,8 @@ func (t *loaded) placeOf(file iceberg.DataFile) place {
 
 var epoch = civil.Date{Year: 1970, Month: 1, Day: 1}
 
-// stamp is that of the one file of a partition, when this program wrote it and nothing else is
-// there.
+// stamp returns the stamp of a partition's file, if that is the only file, this program wrote it,
+// and none of its rows are deleted.
 func (h *holding) stamp() (of stamp, ours bool) {
 	if len(h.files) != 1 || !h.whole() {
 		return of, false
@@ -101,7 +101,7 @@ func (h *holding) stamp() (of stamp, ours bool) {
 	return h.at.stampOf(h.files[0].FilePath())
 }
 
-// digest names a state that isn't one of this program's by the files that make it.
+// digest returns a name for a state that this program didn't make, from the names of its files.
 func (h *holding) digest() string {
 	var names []string
 	for _, f := range h.files {
@@ -111,7 +111,7 @@ func (h *holding) digest() string {
 	return fmt.Sprintf("files-%x", sha256.Sum256(fmt.Append(nil, names, h.whole())))[:30]
 }
 
-// size is that of all files, in bytes.
+// size returns the size of all files, in bytes.
 func (h *holding) size() (n int64) {
 	for _, f := range h.files {
 		n += f.FileSizeBytes()

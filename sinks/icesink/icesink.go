@@ -1,22 +1,21 @@
 // Package icesink keeps Apache Iceberg tables and replaces them a partition at a time. Without it,
-// Trino, Athena, Spark, Snowflake and DuckDB would read folders of files: without the moment at
-// which one state of a table became the next, and without the state before a restatement.
+// Trino, Athena, Spark, Snowflake and DuckDB would read folders of files: tables wouldn't change
+// from one state to the next at one moment, and the state before a restatement would be lost.
 //
-// A part's file becomes the table's, with the field IDs of the table in its footer. A commit takes
-// the partition's files out and the new one in, and makes a snapshot, which readers see whole or
-// not at all:
+// A part's file becomes a file of the table, with the field IDs of the table in its footer. A
+// commit takes the partition's files out of the table and the new one into it, and makes a
+// snapshot, which readers see whole or not at all. A put has these steps:
+//   - It creates the table or adds missing columns, and stores the part's file.
+//   - It loads the table, and checks that the partition holds what the put may replace.
+//   - It commits on this snapshot only. If somebody else was faster, it loads and checks again.
 //
-//	table, created or widened ─ file of the part ─┐
-//	                                              ├─ load ─ what each partition holds is what may be replaced ─ commit, on this snapshot only
-//	            what others have put meanwhile ───┘                 └─ somebody was faster: once more
+// The catalog refuses a commit when the table has another snapshot by then, so a late commit
+// changes nothing. The file's name has a token that is new with each put. The token is the version
+// of the partition, and a put whose answer was lost finds out by it whether it was done. Parts that
+// are put at the same time share a commit.
 //
-// A commit is refused by the catalog when the table has another snapshot by then, so that a late
-// one changes nothing. The file's name has a token that is new with each put: it is the version of
-// the partition, and by it a put whose answer was lost finds out what became of it. Parts that are
-// put at the same time share a commit.
-//
-// Catalogs and files go through github.com/apache/iceberg-go. It links Arrow and weighs 49 MB, so
-// that a program has this package only with the build tag iceberg.
+// The package uses github.com/apache/iceberg-go for catalogs and files. This links Arrow and adds
+// 49 MB, so a program has this package only with the build tag iceberg.
 package icesink
 
 import (
@@ -42,9 +41,9 @@ type Sink struct {
 	target
 
 	mu      sync.Mutex
-	catalog catalog.Catalog // nil: nothing was asked of it yet
+	catalog catalog.Catalog // nil until it is first needed
 	tables  map[string]*committer
-	recent  []*committer // those that know what their tables hold, the one that committed last at the end
+	recent  []*committer // those that know what their tables hold; the last one has committed last
 	kept    manifests
 }
 
@@ -63,7 +62,7 @@ func Open(_ context.Context, rawURL string) (sinks.Sink, error) {
 	return &Sink{target: t, tables: map[string]*committer{}}, nil
 }
 
-// committer gives what commits to a table.
+// committer returns the committer of a table.
 func (s *Sink) committer(name string) *committer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,19 +74,19 @@ func (s *Sink) committer(name string) *committer {
 	return c
 }
 
-// Store names the catalog, its warehouse and the namespace.
+// Store returns a text that identifies the catalog, its warehouse and the namespace.
 func (s *Sink) Store() string { return s.store }
 
-// Catalog is the name that readers know the catalog by.
+// Catalog returns the name that readers know the catalog by.
 func (s *Sink) Catalog() string { return s.name }
 
-// Namespace is where the tables are, level by level.
+// Namespace returns the levels of the namespace that the tables are in.
 func (s *Sink) Namespace() []string { return s.namespace }
 
-// Together is how many parts it is worth to put at the same time: they share a commit.
+// Together returns how many parts should be put at the same time, because they share a commit.
 func (s *Sink) Together() int { return mostTogether }
 
-// mostTogether is as many days as a window has by default, and a few more.
+// mostTogether is a few more than the days that a window has by default.
 const mostTogether = 8
 
 // Close ends the connections to the catalog.

@@ -15,7 +15,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// at loads a table for reading; nil when there is none.
+// at loads a table, and what it holds, for reading. It returns nil when there is no such table.
 func (s *Sink) at(ctx context.Context, name string) (t *loaded, err error) {
 	err = s.repeat(ctx, func() error {
 		t, err = s.load(ctx, name)
@@ -30,9 +30,9 @@ func (s *Sink) at(ctx context.Context, name string) (t *loaded, err error) {
 	return t, err
 }
 
-// ConditionOf returns the condition that allows what a partition holds now, and nothing that comes
-// after it. With own set, it must be what this program put there; if it isn't, the error is
-// sinks.ErrForeign.
+// ConditionOf returns the condition that allows a put to replace what a partition holds now, and
+// nothing that comes later. With own set, the partition must hold what this program put there;
+// otherwise the error is sinks.ErrForeign.
 func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
 	at := place{table: sinks.Flat(table), first: partition}
 	over, err := s.condition(ctx, at, own)
@@ -59,7 +59,8 @@ func (s *Sink) condition(ctx context.Context, at place, own bool) (sinks.Conditi
 }
 
 // List returns what each partition of a table holds, in the order of their keys. The version is
-// empty where it can't be told any more: files that were rewritten, by a snapshot that isn't kept.
+// empty where it can't be found any more: for files that were rewritten after the snapshot of their
+// put, which isn't kept any more.
 func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err error) {
 	name := sinks.Flat(table)
 	t, err := s.at(ctx, name)
@@ -104,7 +105,7 @@ func (s *Sink) Meaning(ctx context.Context, table string, _ civil.Date) (fingerp
 	return t.Properties()[propertyFingerprint], columns, nil
 }
 
-// Read opens the file of a partition; the error is fs.ErrNotExist when nothing is there.
+// Read opens the file of a partition. The error is fs.ErrNotExist when the partition has none.
 func (s *Sink) Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error) {
 	at := place{table: sinks.Flat(table), first: partition}
 	file, err := s.read(ctx, at)

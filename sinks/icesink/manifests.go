@@ -14,19 +14,20 @@ import (
 	icebergio "github.com/apache/iceberg-go/io"
 )
 
-// mostKept bounds the bytes of manifests that are kept of one table. Those of ten years of days
-// have about 2 MB.
+// mostKept bounds the bytes of manifests that are kept in memory. Those of a table of ten years of
+// days have about 2 MB.
 const mostKept = 16 << 20
 
-// Manifests are those of a table that were read or written. They never change under their names,
-// and a commit reads all of the table's: without this, the hundredth commit of a load would fetch
-// what the ninety-nine before it have written.
+// manifests is a cache of manifests that were read or written. A manifest never changes under its
+// name, and a commit reads all manifests of the table. Without the cache, the hundredth commit of a
+// load would fetch what the ninety-nine before it have written.
 type manifests struct {
 	mu    sync.Mutex
 	files map[string][]byte
 	size  int
 }
 
+// keep adds a manifest. When there are too many bytes, it first removes all others.
 func (m *manifests) keep(name string, content []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -43,7 +44,7 @@ func (m *manifests) get(name string) ([]byte, bool) {
 	return content, kept
 }
 
-// A store is that of a table's files, with its manifests at hand.
+// A store is the store of a table's files, with a cache of manifests.
 type store struct {
 	icebergio.WriteFileIO
 	kept *manifests
@@ -51,7 +52,7 @@ type store struct {
 
 func isManifest(name string) bool { return strings.HasSuffix(name, ".avro") }
 
-// Open opens a file for reading.
+// Open opens a file for reading. It reads a manifest from the cache, or puts it there.
 func (s store) Open(name string) (icebergio.File, error) {
 	if !isManifest(name) {
 		return s.WriteFileIO.Open(name)
@@ -74,7 +75,7 @@ func (s store) Open(name string) (icebergio.File, error) {
 	return manifest{bytes.NewReader(content), name}, nil
 }
 
-// Create begins a file.
+// Create begins a file. A manifest is put into the cache when it is closed.
 func (s store) Create(name string) (icebergio.FileWriter, error) {
 	w, err := s.WriteFileIO.Create(name)
 	if err != nil || !isManifest(name) {
@@ -83,8 +84,9 @@ func (s store) Create(name string) (icebergio.FileWriter, error) {
 	return &copied{FileWriter: w, name: name, kept: s.kept}, nil
 }
 
-// Remove deletes a file, if it is there. The library removes old descriptions of a table after a
-// commit, as some catalogs do, and would write of each that is gone to standard error.
+// Remove deletes a file, if it exists. The library removes old metadata files of a table after a
+// commit. Some catalogs do so, too, and the library would write to standard error about each file
+// that is gone.
 func (s store) Remove(name string) error {
 	if err := s.WriteFileIO.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -92,7 +94,7 @@ func (s store) Remove(name string) error {
 	return nil
 }
 
-// DeleteFiles deletes many files, at once where the store can.
+// DeleteFiles deletes many files, in one call where the store can do that.
 func (s store) DeleteFiles(ctx context.Context, names []string) (deleted []string, err error) {
 	if bulk, ok := s.WriteFileIO.(icebergio.BulkRemovableIO); ok {
 		return bulk.DeleteFiles(ctx, names)
@@ -106,7 +108,7 @@ func (s store) DeleteFiles(ctx context.Context, names []string) (deleted []strin
 	return deleted, nil
 }
 
-// copied keeps what is written to a manifest.
+// copied is a writer of a manifest that puts a copy into the cache.
 type copied struct {
 	icebergio.FileWriter
 	name string
@@ -132,7 +134,7 @@ func (c *copied) Close() error {
 	return err
 }
 
-// A manifest is one in memory.
+// A manifest is an open manifest in memory.
 type manifest struct {
 	*bytes.Reader
 	name string

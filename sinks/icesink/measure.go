@@ -12,16 +12,16 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// longestBound is how many characters of a text a bound has, as other writers have it by default
+// longestBound is how many characters of a text a bound has at most, as other writers do by default
 // (https://iceberg.apache.org/docs/latest/configuration/, write.metadata.metrics.default).
 const longestBound = 16
 
-// measured describes the file of a part for a manifest, from its footer: by it readers skip files
-// without opening them.
+// measured returns the description of a part's file for a manifest, made from the file's footer.
+// Readers skip files by it without opening them.
 func (s *source) measured(at place, location string, size int64, spec iceberg.PartitionSpec,
 	schema *iceberg.Schema) (iceberg.DataFile, error) {
 	values, kinds := map[int]any{}, map[int]string{}
-	for _, f := range spec.Fields() { // one, or none
+	for _, f := range spec.Fields() { // there is one, or none
 		values[f.FieldID], kinds[f.FieldID] = iceberg.Date(at.first.DaysSince(epoch)), "date"
 	}
 	b, err := iceberg.NewDataFileBuilder(spec, iceberg.EntryContentData, location, iceberg.ParquetFile, values, kinds,
@@ -63,7 +63,7 @@ func (s *source) measured(at place, location string, size int64, spec iceberg.Pa
 		if low[f.ID], high[f.ID], err = bounds(f.Type, least, most); err != nil {
 			return nil, fmt.Errorf("column %s: %w", f.Name, err)
 		}
-		if high[f.ID] == nil { // no text of so few characters is above it
+		if high[f.ID] == nil { // no text of so few characters is an upper bound
 			delete(high, f.ID)
 		}
 	}
@@ -72,7 +72,7 @@ func (s *source) measured(at place, location string, size int64, spec iceberg.Pa
 	return b.Build(), nil
 }
 
-// offset is where a row group begins.
+// offset returns where a row group begins in its file.
 func offset(g format.RowGroup) int64 {
 	if len(g.Columns) == 0 {
 		return g.FileOffset
@@ -84,8 +84,8 @@ func offset(g format.RowGroup) int64 {
 	return m.DataPageOffset
 }
 
-// number reads a bound of Parquet's statistics, which are little-endian, as an order-preserving
-// number of its type.
+// number reads a bound of Parquet's statistics, which is little-endian, as an integer. Integers
+// compare like the values of the type.
 func number(t iceberg.Type, b []byte) (int64, bool) {
 	switch {
 	case len(b) == 4:
@@ -109,10 +109,10 @@ func less(t iceberg.Type, a, b []byte) bool {
 	return x < y
 }
 
-// bounds writes bounds as manifests have them
-// (https://iceberg.apache.org/spec/#appendix-d-single-value-serialization): numbers as Parquet
-// does, but decimals big-endian in as few bytes as hold the sign, and texts cut to their first
-// characters.
+// bounds returns bounds as manifests have them
+// (https://iceberg.apache.org/spec/#appendix-d-single-value-serialization): numbers as in Parquet,
+// but decimals big-endian in as few bytes as keep the value and its sign, and texts cut to their
+// first characters.
 func bounds(t iceberg.Type, least, most []byte) (low, high []byte, err error) {
 	switch t.(type) {
 	case iceberg.StringType:
@@ -136,7 +136,7 @@ func decimal(v int64) []byte {
 	return b
 }
 
-// cut gives the first characters of a text, which aren't above it.
+// cut returns the first characters of a text, which are a lower bound of it.
 func cut(text []byte) []byte {
 	n := 0
 	for i := range string(text) {
@@ -147,7 +147,8 @@ func cut(text []byte) []byte {
 	return text
 }
 
-// cutAbove gives a text of few characters that isn't below the given one; nil when there is none.
+// cutAbove returns a text of few characters that is an upper bound of text, or nil when there is
+// none.
 func cutAbove(text []byte) []byte {
 	short := cut(text)
 	if len(short) == len(text) {
@@ -157,7 +158,7 @@ func cutAbove(text []byte) []byte {
 		last, size := utf8.DecodeLastRune(short)
 		short = short[:len(short)-size]
 		switch {
-		case last == 0xD7FF: // what follows are no characters
+		case last == 0xD7FF: // surrogates follow, which aren't characters
 			last = 0xE000
 		case last >= utf8.MaxRune || last == utf8.RuneError && size == 1:
 			continue
@@ -169,8 +170,8 @@ func cutAbove(text []byte) []byte {
 	return nil
 }
 
-// checkDay looks whether all rows are of the partition, as far as the file's statistics tell: a row
-// of another one would be lost to whoever asks for its day.
+// checkDay returns an error if the file's statistics show a row of another partition: queries of
+// the row's day wouldn't find it.
 func (s *source) checkDay(at place) error {
 	on := s.part.Schema.On
 	if on == "" {
@@ -195,7 +196,7 @@ func (s *source) checkDay(at place) error {
 	return fmt.Errorf("%w: the file has no column %s", errSource, on)
 }
 
-// dayOf is the day of a date, or of a moment in microseconds.
+// dayOf returns the day of a bound that is a date, or a timestamp in microseconds.
 func dayOf(bound []byte) (day civil.Date, known bool) {
 	v, known := number(nil, bound)
 	if len(bound) == 8 {

@@ -20,6 +20,7 @@ type place struct {
 	first civil.Date // the first day, or sinks.Whole
 }
 
+// locate returns the place of a part, after it has checked that the part fits a table.
 func locate(p sinks.Part) (at place, err error) {
 	if p.Schema == nil {
 		return at, errors.New("the part has no schema, which a table needs: this kind of job writes to buckets only")
@@ -31,7 +32,7 @@ func locate(p sinks.Part) (at place, err error) {
 	return at, (*Sink)(nil).Fits(p.Table, p.Schema)
 }
 
-// key names the partition in receipts.
+// key returns the name of the partition in receipts.
 func (at place) key() string {
 	if at.first == sinks.Whole {
 		return at.table
@@ -39,20 +40,20 @@ func (at place) key() string {
 	return at.table + "/dt=" + at.first.String()
 }
 
-// A stamp is what the name of a part's file says: which put it is of, and how many bytes the part
-// had, without field IDs.
+// A stamp is what the name of a part's file says: a token of the put that wrote it, and how many
+// bytes the part had, before the field IDs were added.
 type stamp struct {
 	token string
 	size  int64
 }
 
-// fileName is the name of a part's file. It is new with each put, so that no put writes over what
-// readers have open.
+// fileName returns the name of a part's file. It is new with each put, so that no put overwrites a
+// file that readers have open.
 func (at place) fileName(of stamp) string {
 	return fmt.Sprintf("%s-%s-%d.parquet", at.word(), of.token, of.size)
 }
 
-// word is the partition in names and properties.
+// word returns how names and properties call the partition.
 func (at place) word() string {
 	if at.first == sinks.Whole {
 		return "all"
@@ -62,7 +63,8 @@ func (at place) word() string {
 
 var fileNames = lazy.Regexp(`^(all|\d{4}-\d\d-\d\d)-([A-Z2-7]{26})-(\d+)\.parquet$`)
 
-// stampOf reads the name of a file of this place. A file that somebody else wrote has another name.
+// stampOf reads the stamp in the name of a file of this place. ours is false for a file that this
+// program didn't write: it has another form of name.
 func (at place) stampOf(location string) (of stamp, ours bool) {
 	m := fileNames().FindStringSubmatch(path.Base(location))
 	if m == nil || m[1] != at.word() {
@@ -72,13 +74,13 @@ func (at place) stampOf(location string) (of stamp, ours bool) {
 	return stamp{m[2], size}, err == nil
 }
 
-// value is what a snapshot says of a put, under the key property.
+// value returns the value of the snapshot's property about a put.
 func (s stamp) value(hash string) string { return fmt.Sprintf("%s %d %s", s.token, s.size, hash) }
 
-// property is the key of the snapshot's property about a place.
+// property returns the key of the snapshot's property about a put into this place.
 func (at place) property() string { return propertyPut + at.word() }
 
-// properties are what the snapshot of puts says of them.
+// properties returns the properties of the snapshot that commits puts.
 func properties(puts []*put) iceberg.Properties {
 	all := iceberg.Properties{propertyRun: puts[0].part.Run}
 	for _, p := range puts {
@@ -87,7 +89,7 @@ func properties(puts []*put) iceberg.Properties {
 	return all
 }
 
-// parseStamp reads the stamp of such a value.
+// parseStamp reads the stamp in a value that the method value wrote.
 func parseStamp(text string) (s stamp, ok bool) {
 	words := strings.Fields(text)
 	if len(words) != 3 {

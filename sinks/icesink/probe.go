@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Probe tries what Put needs and leaves nothing behind: it makes a table, writes a file of it and
-// removes the file, changes the table, and drops it; and the namespace, when there was none before.
+// Probe tries what Put needs and leaves nothing behind. It creates a table, writes and removes a
+// file of it, changes the table, and drops it. It also drops the namespace if it had to create it.
 func (s *Sink) Probe(ctx context.Context) error {
 	if err := s.probe(ctx); err != nil {
 		return fmt.Errorf("probe %s: %w", s.url, s.explain(err))
@@ -73,8 +73,8 @@ func (s *Sink) probe(ctx context.Context) (err error) {
 	return nil
 }
 
-// drop drops a table with its files. Where a catalog doesn't let everybody remove files, the
-// table's descriptions stay in the warehouse.
+// drop drops a table with its files. If the catalog doesn't allow it to remove files, the table's
+// metadata files stay in the warehouse.
 func drop(ctx context.Context, c catalog.Catalog, name []string) error {
 	if whole, ok := c.(catalog.PurgeableTable); ok && whole.PurgeTable(ctx, name) == nil {
 		return nil

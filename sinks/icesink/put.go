@@ -28,25 +28,26 @@ func (s *Sink) Put(ctx context.Context, part sinks.Part) (sinks.Receipt, error) 
 	return sinks.Receipt{Sink: s.url, Key: at.key(), Size: part.Size, Version: of.token}, nil
 }
 
-// A put is one call of Put on its way.
+// A put is one call of Put that is under way.
 type put struct {
 	ctx         context.Context
 	at          place
 	part        sinks.Part
-	over        sinks.Condition
+	over        sinks.Condition // what may be replaced
 	stamp       stamp
 	fingerprint string
 
-	table uuid.UUID // for which the file was made
+	table uuid.UUID // the table that the file was written for
 	file  iceberg.DataFile
 	files store
-	done  chan error
+	done  chan error // gets the result of the commit
 
-	// sent are the snapshots on which commits were sent that nobody answered. Each of them may have
-	// happened, or may happen yet, for as long as the table has that snapshot.
+	// sent are the snapshots that unanswered commits of the put were based on. Each such commit may
+	// have happened, or may yet happen while the table still has that snapshot.
 	sent map[int64]bool
 }
 
+// put stores the part's file, has it committed, and returns its stamp.
 func (s *Sink) put(ctx context.Context, at place, part sinks.Part) (stamp, error) {
 	p := &put{ctx: ctx, at: at, part: part, over: part.Over, stamp: stamp{rand.Text(), part.Size},
 		done: make(chan error, 1), sent: map[int64]bool{}}
@@ -64,7 +65,7 @@ func (s *Sink) put(ctx context.Context, at place, part sinks.Part) (stamp, error
 	return stamp{}, errors.Join(err, p.withdraw())
 }
 
-// prepare has the table fit, sees what may be replaced, and stores the file.
+// prepare makes sure that the table fits, finds out what may be replaced, and stores the file.
 func (s *Sink) prepare(ctx context.Context, p *put) (err error) {
 	source, err := openPart(p.part)
 	if err != nil {
@@ -85,9 +86,10 @@ func (s *Sink) upload(ctx context.Context, p *put, from *source) error {
 	if err := from.checkDay(p.at); err != nil {
 		return err
 	}
-	// What is there when the put begins, and nothing that comes while it stores the file.
+	// It may replace what is there when the put begins, and nothing that comes while it stores the
+	// file.
 	if p.over == (sinks.Condition{}) {
-		over, err := s.condition(ctx, p.at, false) // which repeats by itself
+		over, err := s.condition(ctx, p.at, false) // condition has retries of its own
 		if err != nil {
 			return err
 		}
@@ -113,8 +115,8 @@ func (s *Sink) upload(ctx context.Context, p *put, from *source) error {
 	})
 }
 
-// withdraw removes the file of a put that came to nothing. When a commit may still make it the
-// table's, it stays.
+// withdraw removes the file of a put that has failed. The file stays when an unanswered commit may
+// have made it a file of the table, or still may.
 func (p *put) withdraw() error {
 	if len(p.sent) > 0 || p.file == nil {
 		return nil
@@ -125,7 +127,7 @@ func (p *put) withdraw() error {
 	return nil
 }
 
-// condition is the one that allows what is there, and nothing that comes after it.
+// condition returns the condition that allows a put to replace this state, and no later one.
 func (s state) condition() sinks.Condition {
 	if s.holding == nil {
 		return sinks.Condition{Absent: true}

@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	mostTries   = 8 // of what passes in seconds, as a restart does; about a minute in all, on average
+	mostTries   = 8 // with errors that pass in seconds, such as a restart; about a minute in all, on average
 	firstPause  = 500 * time.Millisecond
 	mostPause   = 16 * time.Second
-	mostRaces   = 60 // against others who commit to the same table
+	mostRaces   = 60 // conflicts with others who commit to the same table
 	firstRace   = 50 * time.Millisecond
 	longestRace = 4 * time.Second
 )
 
-// repeat calls until the call succeeds, or fails in a way that another try can't change. It is the
-// only layer of retries around a catalog. A table that others keep changing is tried more often,
-// because each time one of them has got on.
+// repeat repeats a call until it succeeds, or fails in a way that another try can't change. It is
+// the only layer of retries around a catalog. It allows more conflicts than other failures, because
+// with each conflict another commit to the table has succeeded.
 func (s *Sink) repeat(ctx context.Context, call func() error) error {
 	tries, races := sinks.Pauses(firstPause, mostPause, 0), sinks.Pauses(firstRace, longestRace, 0)
 	for failed, lost := 0, 0; ; {
@@ -59,7 +59,7 @@ func (s *Sink) repeat(ctx context.Context, call func() error) error {
 	}
 }
 
-// refused reports whether a catalog has answered that it did nothing.
+// refused reports whether a catalog's answer means that it did nothing.
 func refused(err error) bool {
 	return errors.As(err, new(*tooMany)) || errors.Is(err, rest.ErrBadRequest) ||
 		errors.Is(err, rest.ErrUnauthorized) || errors.Is(err, rest.ErrForbidden) ||
@@ -91,16 +91,16 @@ func passes(err error) bool {
 		strings.Contains(text, "connection reset by peer")
 }
 
-// passing are the states of errors of a catalog's Postgres that pass by themselves, or by another
+// passing are the codes of errors of a catalog's Postgres that pass by themselves, or in another
 // transaction (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 var passing = map[string]bool{
 	"57P01": true, "57P02": true, "57P03": true, // the server stops, has crashed, or is starting
 	"53300": true,                // too many connections
-	"40001": true, "40P01": true, // another transaction was in the way
-	"23505": true, "42P07": true, "42710": true, // another process has made the same thing at the same time
+	"40001": true, "40P01": true, // a conflict with another transaction
+	"23505": true, "42P07": true, "42710": true, // another process has created the same thing at the same time
 }
 
-// explain writes an error in one line, and adds advice where the reason is known.
+// explain returns an error in one line without secrets, and adds advice where the reason is known.
 func (s *Sink) explain(err error) error {
 	var known *sinks.Refusal
 	if err == nil || errors.As(err, &known) {
@@ -125,7 +125,7 @@ func (s *Sink) explain(err error) error {
 	return &sinks.Refusal{Text: text, Cause: err, Denied: denied}
 }
 
-// secret reports whether a configuration key's value is one.
+// secret reports whether the value of a configuration key is a secret.
 func secret(key string) bool {
 	for _, word := range []string{"credential", "token", "secret", "jsonkey", "account.key", "connection-string",
 		"header."} {
@@ -136,6 +136,7 @@ func secret(key string) bool {
 	return false
 }
 
+// advice returns what a person can do about an error, or "".
 func (s *Sink) advice(err error) string {
 	namespace := strings.Join(s.namespace, ".")
 	switch {

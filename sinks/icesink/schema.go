@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// types are the column types as Iceberg has them
-// (https://iceberg.apache.org/spec/#primitive-types). A part's file stores each as the
+// types are Iceberg's types for the column types
+// (https://iceberg.apache.org/spec/#primitive-types). A part's file stores each type as the
 // specification wants it in Parquet.
 var types = map[sinks.ColumnType]iceberg.Type{
 	sinks.String: iceberg.PrimitiveTypes.String, sinks.Date: iceberg.PrimitiveTypes.Date,
@@ -23,19 +23,20 @@ var types = map[sinks.ColumnType]iceberg.Type{
 	sinks.Double:  iceberg.PrimitiveTypes.Float64,
 }
 
-// The keys of table and snapshot properties that are this program's.
+// The keys of this program's properties of tables and snapshots.
 const (
-	propertyTable       = "reportferry.table"       // of a table that this program made: the job's name for it
-	propertyFingerprint = "reportferry.fingerprint" // of a table: of what was put there last
-	propertyRun         = "reportferry.run"         // of a snapshot
-	// Of a snapshot, followed by a partition: version, size and content hash of its part.
+	propertyTable       = "reportferry.table"       // of a table that this program created: the job's name for it
+	propertyFingerprint = "reportferry.fingerprint" // of a table: the fingerprint of the part that was put last
+	propertyRun         = "reportferry.run"         // of a snapshot: the ID of the run
+	// The prefix of a snapshot's key about a partition. The value has the version, size and content
+	// hash of the partition's part.
 	propertyPut = "reportferry.put."
 )
 
 // mostSorted is how many dimensions follow the date in the table's sort order.
 const mostSorted = 4
 
-// metadataColumns are names that readers give to what they know of a row besides its columns
+// metadataColumns are the names of columns that readers add to a table's own
 // (https://iceberg.apache.org/spec/#reserved-field-ids).
 var metadataColumns = []string{"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id",
 	"_last_updated_sequence_number", "_change_type", "_change_ordinal", "_commit_snapshot_id"}
@@ -58,7 +59,7 @@ func (*Sink) Fits(_ string, s *sinks.Schema) error {
 	return nil
 }
 
-// fields are the table's columns. The catalog may give them other IDs.
+// fields returns the table's columns. The catalog may give them other IDs.
 func fields(s *sinks.Schema) *iceberg.Schema {
 	var list []iceberg.NestedField
 	for i, c := range s.Columns {
@@ -68,8 +69,8 @@ func fields(s *sinks.Schema) *iceberg.Schema {
 	return iceberg.NewSchema(0, list...)
 }
 
-// partitioning goes by the value of a date, which is a partition's first day, and by the day of a
-// timestamp.
+// partitioning returns how the table is partitioned: by the value of a date column, which is a
+// partition's first day, or by the day of a timestamp.
 func partitioning(s *sinks.Schema, of *iceberg.Schema) (iceberg.PartitionSpec, error) {
 	if s.Period == "whole" {
 		return *iceberg.UnpartitionedSpec, nil
@@ -82,8 +83,8 @@ func partitioning(s *sinks.Schema, of *iceberg.Schema) (iceberg.PartitionSpec, e
 	return iceberg.NewPartitionSpecOpts(iceberg.AddPartitionFieldByName(s.On, name, by, of, nil))
 }
 
-// order is how the rows of a table should be sorted by whoever rewrites its files: by date, and by
-// what the config names or the first dimensions.
+// order returns the sort order for programs that rewrite the table's files: by date, and then by
+// the columns that the config names, or else by the first dimensions.
 func order(s *sinks.Schema, of *iceberg.Schema) (table.SortOrder, error) {
 	by := s.ClusterBy
 	if len(by) == 0 {
@@ -112,9 +113,9 @@ func order(s *sinks.Schema, of *iceberg.Schema) (table.SortOrder, error) {
 	return table.NewSortOrder(table.InitialSortOrderID, list)
 }
 
-// creation are the properties of a new table. The catalog of a table keeps a hundred descriptions
-// of earlier states, which nobody needs once the next one is there; the states themselves are
-// snapshots and stay.
+// creation returns the properties of a new table. They limit the metadata files of earlier states
+// to a hundred, because nobody needs one once the next exists. The states themselves are snapshots,
+// and stay.
 func creation(s *sinks.Schema, name, fingerprint string) iceberg.Properties {
 	p := iceberg.Properties{
 		"format-version": "2", "write.parquet.compression-codec": "zstd",

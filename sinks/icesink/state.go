@@ -11,16 +11,16 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A state is what is to be known of a partition before it is replaced.
+// A state is what must be known about a partition before it is replaced.
 type state struct {
-	holding *holding // nil: nothing is there
-	stamp   stamp    // of the put whose rows are there; zero when that isn't known
+	holding *holding // nil when the partition has no files
+	stamp   stamp    // of the put whose rows the partition has; zero when that isn't known
 	foreign bool     // somebody else has added, changed or deleted rows
 }
 
-// state judges what a partition holds. The files of a put name it. Others may be those of a put,
-// rewritten by a job that compacts files and leaves their rows alone: then the snapshots say which
-// put it was, for as long as they are kept.
+// state finds out which put the content of a partition comes from. The name of a put's file says
+// it. Files with other names may come from a put, too, if a job that compacts files has rewritten
+// them and left their rows alone. Then the snapshots say which put it was, while they are kept.
 func (t *loaded) state(ctx context.Context, at place) (s state, err error) {
 	all, err := t.holdings(ctx)
 	if err != nil {
@@ -37,8 +37,8 @@ func (t *loaded) state(ctx context.Context, at place) (s state, err error) {
 	return s, err
 }
 
-// trace goes back over the snapshots to the put that is the newest of the partition. Whoever has
-// touched the partition since then, but by rewriting files, has changed its rows.
+// trace goes back over the snapshots to the newest put into the partition. Any later change of the
+// partition that doesn't only rewrite files has changed its rows, and makes the state foreign.
 func (t *loaded) trace(ctx context.Context, at place, s *state) error {
 	for snapshot := t.CurrentSnapshot(); snapshot != nil; snapshot = t.parent(snapshot) {
 		if of, is := putTold(snapshot, at); is {
@@ -57,8 +57,8 @@ func (t *loaded) trace(ctx context.Context, at place, s *state) error {
 			return nil
 		}
 	}
-	// The put's snapshot is no longer kept. Whoever rewrites a file takes it out: what is beside
-	// one of this program's was added.
+	// The put's snapshot is no longer kept. A job that rewrites a file takes it out of the table.
+	// So if a file of this program is still there, the files beside it were added.
 	s.foreign = !s.holding.whole() || slices.ContainsFunc(s.holding.files, func(f iceberg.DataFile) bool {
 		_, ours := at.stampOf(f.FilePath())
 		return ours
@@ -73,7 +73,7 @@ func (t *loaded) parent(s *table.Snapshot) *table.Snapshot {
 	return t.SnapshotByID(*s.ParentSnapshotID)
 }
 
-// putTold gives what a snapshot says of a put into a partition.
+// putTold returns the stamp of a put into a partition, if the snapshot committed one.
 func putTold(s *table.Snapshot, at place) (of stamp, is bool) {
 	if s.Summary == nil {
 		return of, false
@@ -85,7 +85,7 @@ func putTold(s *table.Snapshot, at place) (of stamp, is bool) {
 	return parseStamp(text)
 }
 
-// puts reports whether a snapshot is of this program.
+// puts reports whether this program made a snapshot.
 func puts(s *table.Snapshot) bool {
 	return s.Summary != nil && s.Summary.Properties[propertyRun] != ""
 }
@@ -115,8 +115,8 @@ func (t *loaded) touches(ctx context.Context, s *table.Snapshot, at place) (bool
 	return false, nil
 }
 
-// version names what is there for receipts and conditions; empty when nothing is, or when it can't
-// be told any more.
+// version returns the name of the partition's content for receipts and conditions. It returns ""
+// when there is none, or when the put that it comes from can't be found any more.
 func (s state) version() string {
 	switch {
 	case s.holding == nil:
@@ -128,7 +128,7 @@ func (s state) version() string {
 }
 
 // meets reports whether a condition holds. Files that were rewritten so long ago that no snapshot
-// shows whose put they are pass for those that the ledger names.
+// shows which put they come from count as those of the condition.
 func (s state) meets(over sinks.Condition) bool {
 	switch {
 	case s.holding == nil:

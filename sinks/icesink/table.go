@@ -13,14 +13,14 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A loaded table is what the catalog said of it once, and its files.
+// A loaded table is a table as the catalog returned it at some moment, with the store of its files.
 type loaded struct {
 	*table.Table
 	files store
 	held  map[place]*holding // see holdings
 }
 
-// load asks the catalog for a table; the error is catalog.ErrNoSuchTable when there is none.
+// load asks the catalog for a table. The error is catalog.ErrNoSuchTable when there is none.
 func (s *Sink) load(ctx context.Context, name string) (*loaded, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Sink) load(ctx context.Context, name string) (*loaded, error) {
 	return s.open(ctx, t, c)
 }
 
-// missing makes one error of those that say that there is no table, or not even the namespace.
+// missing returns the error of a catalog, with ErrNoSuchTable also when the namespace is missing.
 func missing(err error) error {
 	if errors.Is(err, catalog.ErrNoSuchNamespace) && !errors.Is(err, catalog.ErrNoSuchTable) {
 		return fmt.Errorf("%w: %w", catalog.ErrNoSuchTable, err)
@@ -43,7 +43,7 @@ func missing(err error) error {
 
 // open opens the store of a table's files.
 func (s *Sink) open(ctx context.Context, t *table.Table, from table.CatalogIO) (*loaded, error) {
-	files, err := t.FS(context.WithoutCancel(ctx)) // they outlive the call that first needs them
+	files, err := t.FS(context.WithoutCancel(ctx)) // the store is used after this call, too
 	if err != nil {
 		return nil, fmt.Errorf("open the store of the table's files: %w", err)
 	}
@@ -61,8 +61,8 @@ func (s *Sink) identifier(name string) table.Identifier {
 	return append(slices.Clone(s.namespace), name)
 }
 
-// ensure gives the table, as it was lately, which it makes, or widens by the columns that it lacks.
-// One that can't be brought to the schema is an error.
+// ensure returns the table, possibly as it was after the last commit. It creates a missing table,
+// and adds columns that the table lacks. It fails if the table can't be made to fit the schema.
 func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, fingerprint string) (*loaded, error) {
 	if t := s.committer(name).lately(); t != nil {
 		if missing, err := compare(name, t.Table, schema); err == nil && len(missing) == 0 {
@@ -95,10 +95,11 @@ func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, fi
 		"row: somebody else changes it", mostRounds)
 }
 
-// mostRounds bounds how often a table is looked at again after it was made or widened, by this put
-// or by another.
+// mostRounds bounds how often ensure looks at a table, which it does again after this put or
+// another has created the table or added columns.
 const mostRounds = 5
 
+// create creates a table, and the namespace if it is missing.
 func (s *Sink) create(ctx context.Context, name string, schema *sinks.Schema, fingerprint string) error {
 	c, err := s.connect(ctx)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Takes sees whether a table, as it is or once it has the columns that it lacks, takes parts of a
-// schema. It changes nothing, and a table that isn't there yet takes them.
+// Takes returns an error if a table can't take parts of a schema, even after the columns that it
+// lacks are added. It changes nothing. A table that doesn't exist yet can take them.
 func (s *Sink) Takes(ctx context.Context, table string, schema *sinks.Schema) error {
 	name := sinks.Flat(table)
 	t := s.committer(name).lately()

@@ -26,9 +26,9 @@ type target struct {
 
 const urlForm = "want iceberg://catalog/namespace?type=rest&uri=https://catalog.example.com&warehouse=NAME"
 
-// keys are the configuration keys that a URL may have, beside those that begin with one of
-// prefixes. The library would ignore a misspelt one. They are those of
-// https://py.iceberg.apache.org/configuration that the library for Go knows as well.
+// keys are the configuration keys that a URL may have, besides those that begin with one of
+// prefixes. Others are refused, because the library would ignore a misspelt key. The keys are those
+// of https://py.iceberg.apache.org/configuration that the library for Go knows as well.
 var (
 	keys = []string{
 		"type", "uri", "warehouse", "credential", "token", "scope", "audience", "resource", "prefix",
@@ -49,7 +49,7 @@ var (
 
 func parseURL(rawURL string) (t target, err error) {
 	u, err := url.Parse(rawURL)
-	if err != nil { // its text has the URL
+	if err != nil { // not wrapped: its text has the URL, which may hold secrets
 		return t, errors.New("not a URL; " + urlForm + "; in a parameter, write # % & + as %23 %25 %26 %2B")
 	}
 	query, err := url.ParseQuery(u.RawQuery)
@@ -88,7 +88,8 @@ func parseURL(rawURL string) (t target, err error) {
 	return t, nil
 }
 
-// complete checks the parameters of each type of catalog, and writes them as the library has them.
+// complete checks the parameters of each type of catalog, and changes them to the form that the
+// library takes.
 func (t *target) complete() error {
 	uri, warehouse := t.properties["uri"], t.properties["warehouse"]
 	switch of := t.properties["type"]; of {
@@ -129,11 +130,11 @@ func (t *target) complete() error {
 	return nil
 }
 
-// database gives a catalog in a database its driver. The address is written as for PyIceberg:
-// sqlite:///file or postgresql://user@host/database.
+// database sets the driver and the address of a catalog in a database. uri is written as for
+// PyIceberg: sqlite:///file or postgresql://user@host/database.
 func (t *target) database(uri string) error {
 	scheme, rest, _ := strings.Cut(uri, "://")
-	scheme, _, _ = strings.Cut(scheme, "+") // the driver of another language
+	scheme, _, _ = strings.Cut(scheme, "+") // leaves out a driver of another language
 	switch scheme {
 	case "sqlite":
 		file := strings.TrimPrefix(rest, "/") // sqlite:////folder/file is absolute
@@ -153,7 +154,7 @@ func (t *target) database(uri string) error {
 	return nil
 }
 
-// identity is the store without secrets.
+// identity returns what tells this store from others, without secrets.
 func (t *target) identity() string {
 	p := t.properties
 	uri := p["uri"]

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// mostManifests is how many a table may have before they are written together. Each commit adds
-	// one or two, and who plans a query reads all of those that its filter doesn't leave out.
+	// mostManifests is how many manifests a table may have before they are merged. Each commit adds
+	// one or two, and the planning of a query reads all that the query's filter doesn't exclude.
 	mostManifests = 32
 
-	// tendTime bounds it. A table that isn't tended now is after the next commit.
+	// tendTime bounds one call of tend. What it doesn't finish is done after the next commit.
 	tendTime = 2 * time.Minute
 
-	// expireEvery is how much older than asked for a snapshot may be before any is removed, so that
-	// it is done once a day and not with every commit.
+	// expireEvery is how much older than the config says a snapshot may be before any is removed,
+	// so that snapshots are removed once a day and not with every commit.
 	expireEvery = 24 * time.Hour
 )
 
-// tend looks after a table when something was committed: its manifests are written together when
-// they are many, and snapshots that are older than the config has them are removed, with the files
-// that only they have. What fails harms nobody, and is said.
+// tend does maintenance of a table after a commit. It merges the table's manifests when there are
+// many, and removes snapshots that are older than the config keeps them, with the files that only
+// they have. A failure does no harm, and is a warning.
 func (c *committer) tend(ctx context.Context, done []*put) {
 	ctx, stop := context.WithTimeout(ctx, tendTime)
 	defer stop()
@@ -35,7 +35,7 @@ func (c *committer) tend(ctx context.Context, done []*put) {
 		}
 		made, err := step(ctx, t, done[0])
 		switch {
-		case errors.Is(err, table.ErrCommitFailed): // somebody else was faster
+		case errors.Is(err, table.ErrCommitFailed): // another commit was faster
 			c.know(nil)
 		case err != nil:
 			c.know(nil)
@@ -43,11 +43,12 @@ func (c *committer) tend(ctx context.Context, done []*put) {
 				warn(fmt.Errorf("tend the table %s in %s: %w", c.name, c.sink.url, c.sink.explain(err)))
 			}
 		case made != nil:
-			c.know(&loaded{Table: made, files: t.files, held: t.held}) // neither moves a row
+			c.know(&loaded{Table: made, files: t.files, held: t.held}) // neither step changes rows
 		}
 	}
 }
 
+// merge merges the table's manifests when there are many. It returns nil when it changed nothing.
 func merge(ctx context.Context, t *loaded, _ *put) (*table.Table, error) {
 	lists, err := t.CurrentSnapshot().Manifests(t.files)
 	if err != nil || len(lists) < mostManifests {
@@ -68,6 +69,7 @@ func merge(ctx context.Context, t *loaded, _ *put) (*table.Table, error) {
 	return made, nil
 }
 
+// expire removes old snapshots. It returns nil when it changed nothing.
 func expire(ctx context.Context, t *loaded, p *put) (*table.Table, error) {
 	keep := p.part.Schema.History
 	if keep <= 0 || t.Properties()["gc.enabled"] == "false" {

@@ -31,7 +31,7 @@ type Catalog struct {
 	URI       string // of the server, for clients
 	Warehouse string // file:///folder, or s3://bkt/folder
 
-	dir        string // of the program and the database
+	dir        string // folder of the program and the database
 	java, jar  string
 	properties []string
 	server     *exec.Cmd
@@ -40,11 +40,12 @@ type Catalog struct {
 	ended      chan struct{}
 }
 
-// A CatalogOption is something that a catalog has in place of what StartCatalog gives it.
+// A CatalogOption changes a catalog before StartCatalog starts it.
 type CatalogOption func(*Catalog)
 
-// CatalogOnS3 keeps the warehouse in a folder of its own in the S3 server's bucket, whose keys the
-// catalog gives its clients with each table. getenv is os.Getenv; .ci/servers sets the variables.
+// CatalogOnS3 keeps the warehouse in a folder of its own in the S3 server's bucket. The catalog
+// gives its clients the bucket's access keys with each table. getenv is os.Getenv; .ci/servers sets
+// the variables.
 func CatalogOnS3(getenv func(string) string) CatalogOption {
 	return func(c *Catalog) {
 		c.Warehouse = fmt.Sprintf("s3://bkt/warehouse-%d-%d", runStart, places.Add(1))
@@ -108,9 +109,9 @@ func StartCatalog(t testing.TB, options ...CatalogOption) *Catalog {
 	return c
 }
 
-// Start starts the server and waits until it answers. One connection to the database has commits
-// wait for each other, where SQLite would refuse one of two with an error that no catalog in use
-// gives.
+// Start starts the server and waits until it answers. The server has only one connection to the
+// database, so that commits wait for each other. With several, SQLite would refuse one of two
+// commits with an error that no catalog in use gives.
 func (c *Catalog) Start(t testing.TB) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(c.Addr)
@@ -167,7 +168,7 @@ func (c *Catalog) Crash() {
 	c.server = nil
 }
 
-// NewNamespace is the name of a namespace that no other test of the package has.
+// NewNamespace returns the name of a namespace that no other test of the package has.
 func NewNamespace() string {
 	return fmt.Sprintf("place_%d", places.Add(1))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A put whose condition isn't met any more is refused by the store, whatever the part's size, and
-// what readers see never goes back to older rows.
+// testConditions checks that the store refuses a put whose condition isn't met any more, whatever
+// the part's size, so that what readers see never goes back to older rows.
 func testConditions(t *testing.T, p *place) {
 	for _, size := range []int{1000, 17 << 20} { // one call, and several pieces on every store
 		first, second, late := p.part(table, day, 1, size), p.part(table, day, 2, size-1), p.part(table, day, 3, size+1)
@@ -29,8 +29,8 @@ func testConditions(t *testing.T, p *place) {
 	}
 }
 
-// Several writers replace one version at the same time: one of them wins, and readers see what it
-// put.
+// testConditionsRace has several writers replace one version at the same time: one of them wins,
+// and readers see what it put.
 func testConditionsRace(t *testing.T, p *place) {
 	version := p.mustPut(t, p.part(table, day, 1, 5000)).Version
 	for round := range 5 {
@@ -67,7 +67,7 @@ func testConditionsRace(t *testing.T, p *place) {
 	}
 }
 
-// A listing has the versions that receipts have.
+// testListed checks that a listing has the same versions as the receipts.
 func testListed(t *testing.T, p *place) {
 	want := map[string]sinks.Receipt{}
 	for i, date := range []string{day, "2026-02-01", "2026-02-02"} {
@@ -86,7 +86,7 @@ func testListed(t *testing.T, p *place) {
 }
 
 // testDescribed puts parts of a table that is described: no reader of the table finds the
-// description, which says the newest.
+// description, and the newest one is kept.
 func testDescribed(t *testing.T, p *place) {
 	described := func(date string, seed byte, text string) *part {
 		made := p.part(table, date, seed, 1000)
@@ -124,6 +124,7 @@ func testDescribed(t *testing.T, p *place) {
 	}
 }
 
+// look returns the condition that allows what the key of table and day holds now.
 func (p *place) look(t *testing.T) sinks.Condition {
 	t.Helper()
 	date := p.part(table, day, 0, 0).Partition
@@ -134,6 +135,7 @@ func (p *place) look(t *testing.T) sinks.Condition {
 	return over
 }
 
+// mustPutOver puts a part on a condition, and checks that it is visible.
 func (p *place) mustPutOver(t *testing.T, part *part, over sinks.Condition) sinks.Receipt {
 	t.Helper()
 	fresh := part.Part
@@ -146,7 +148,7 @@ func (p *place) mustPutOver(t *testing.T, part *part, over sinks.Condition) sink
 	return receipt
 }
 
-// mustRefuse checks that a put is refused because of its condition, and what is there stays.
+// mustRefuse checks that a put is refused because of its condition, and that what is there stays.
 func (p *place) mustRefuse(t *testing.T, late *part, over sinks.Condition, stays *part) {
 	t.Helper()
 	fresh := late.Part

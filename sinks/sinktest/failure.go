@@ -15,6 +15,7 @@ import (
 
 var sizes = []int{100, 100_000, 9 << 20} // with 9 MiB, a store that uploads in pieces has sent a piece
 
+// testInterrupted ends the context while the sink reads a part: the old rows stay visible.
 func testInterrupted(t *testing.T, p *place) {
 	old := p.part(table, day, 1, 50_000)
 	p.mustPut(t, old)
@@ -37,6 +38,7 @@ func testInterrupted(t *testing.T, p *place) {
 	p.mustShow(t, fresh)
 }
 
+// testEnded puts under a context that has ended already.
 func testEnded(t *testing.T, p *place) {
 	old := p.part(table, day, 1, 50_000)
 	p.mustPut(t, old)
@@ -48,6 +50,7 @@ func testEnded(t *testing.T, p *place) {
 	p.mustShow(t, old)
 }
 
+// testFailedRead makes the reading of a part fail in each of the ways of spoilings.
 func testFailedRead(t *testing.T, p *place) {
 	slow.Test(t)
 	broken := errors.New("the disk is gone")
@@ -75,7 +78,7 @@ func testFailedRead(t *testing.T, p *place) {
 	check("old rows there before", sizes...)
 }
 
-// spoilings are ways to make the reading of a part fail, by their names.
+// spoilings returns ways to make the reading of a part fail, by their names.
 func spoilings(broken error) map[string]func(*part) {
 	spoil := map[string]func(*part){
 		"open fails":      func(p *part) { p.openErr = broken },
@@ -97,7 +100,8 @@ func spoilings(broken error) map[string]func(*part) {
 	return spoil
 }
 
-// Leases keep writers apart. Should they ever fail to, readers still see one part or the other.
+// testConcurrent puts two parts at the same time. Leases keep writers apart; should they ever fail
+// to, readers still see one part or the other.
 func testConcurrent(t *testing.T, p *place) {
 	a, b := p.part(table, day, 1, 300_000), p.part(table, day, 2, 200_000)
 	key := p.mustPut(t, a).Key

@@ -19,8 +19,10 @@ import (
 	"time"
 )
 
+// runStart tells names of this run from those of others.
 var runStart = time.Now().UnixNano()
 
+// inboundHost is the context key of the host that a client has sent its request to.
 type inboundHost struct{}
 
 // Behind returns the same place, reached through a server of the test. wrap gets a handler that
@@ -53,10 +55,11 @@ func (s Server) Behind(t *testing.T, wrap func(http.Handler) http.Handler) Serve
 	return s
 }
 
-// inOrder lets one request that reads or makes a whole object reach the server at a time. versitygw
-// 1.8 keeps the ETag beside the object, and reads both by themselves: a reader who meets a writer
-// gets the content of one version with the ETag of the next, which no S3 does, and which makes of
-// its swap a lost update.
+// inOrder lets only one of the requests that read or make a whole object reach the server at a
+// time, for each object. versitygw 1.8 keeps the ETag beside the object, and reads the two one
+// after the other: while a writer replaces the object, a reader may get the content of one version
+// with the ETag of the next. No S3 does that, and it would turn the reader's compare-and-swap into
+// a lost update.
 func inOrder(next http.Handler) http.Handler {
 	var objects sync.Map
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,6 +116,7 @@ func (c *Cable) Mend(t *testing.T) {
 	}
 }
 
+// call sends a request to toxiproxy's API.
 func call(t *testing.T, method, url string, body, answer any) {
 	t.Helper()
 	data, err := json.Marshal(body)

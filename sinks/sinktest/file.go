@@ -30,7 +30,7 @@ type InMemory struct{ *bytes.Reader }
 // Close is for sinks.
 func (InMemory) Close() error { return nil }
 
-// FilePart is a part of the table installs with these rows, whose fields are its columns.
+// FilePart returns a part of the table installs with these rows, whose fields are its columns.
 func FilePart[R any](day string, schema *sinks.Schema, rows []R, options ...parquet.WriterOption) sinks.Part {
 	var b bytes.Buffer
 	if err := parquet.Write(&b, rows, append(options, parquet.KeyValueMetadata(sinks.FingerprintKey, "f1"))...); err !=
@@ -45,7 +45,7 @@ func FilePart[R any](day string, schema *sinks.Schema, rows []R, options ...parq
 	}
 }
 
-// Golden compares a text with testdata/{name}.golden, or writes it there.
+// Golden compares a text with testdata/{name}.golden. With update it writes the text there first.
 func Golden(t testing.TB, name, got string, update bool) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// Behind returns the address of a server of the test that is a way to the catalog. wrap gets a
-// handler that forwards to it. When the catalog is down the client's connection ends, as it would
-// at the catalog's own address.
+// Behind returns the address of a proxy to the catalog. wrap gets a handler that forwards to the
+// catalog. When the catalog is down the client's connection ends, as it would at the catalog's own
+// address.
 func (c *Catalog) Behind(t testing.TB, wrap func(http.Handler) http.Handler) (addr string) {
 	t.Helper()
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: c.Addr})
@@ -77,21 +77,21 @@ const (
 	CatalogHeld = "held"
 )
 
-// A Front is a way to a catalog, on which faults happen when it is told so.
+// A Front is a proxy to a catalog, on which the faults happen that Break sets.
 type Front struct {
 	Addr, URI string
 
 	mu      sync.Mutex
 	fault   CatalogFault
 	nth     int // requests of the fault's kind since it was set
-	broke   int
+	broke   int // requests that the fault has happened at
 	seen    map[CatalogCall]int
 	answers []int
 	late    int // requests that the catalog hasn't got yet
 	settled *sync.Cond
 }
 
-// NewFront is a way to the catalog until the end of the test.
+// NewFront makes a proxy to the catalog, which runs until the end of the test.
 func (c *Catalog) NewFront(t testing.TB) *Front {
 	t.Helper()
 	f := &Front{seen: map[CatalogCall]int{}}
@@ -132,8 +132,8 @@ func (f *Front) Seen(call CatalogCall) int {
 	return f.seen[call]
 }
 
-// Settle waits until the catalog has what is late, and returns the statuses that it gave to what
-// the fault kept from clients. A 0 is of a catalog that was down.
+// Settle waits until the catalog has got all late requests, and returns the statuses with which it
+// answered requests that the fault has happened at. A 0 means that the catalog was down.
 func (f *Front) Settle() []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,7 +143,7 @@ func (f *Front) Settle() []int {
 	return append([]int(nil), f.answers...)
 }
 
-// due gives the fault that happens at a request, or none.
+// due returns the fault that happens at a request, or the zero value.
 func (f *Front) due(r *http.Request) CatalogFault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,6 +167,7 @@ func (f *Front) due(r *http.Request) CatalogFault {
 	return CatalogFault{}
 }
 
+// carry forwards a request, or does to it what the fault says.
 func (f *Front) carry(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	fault := f.due(r)
 	if fault.Kind == "" {
@@ -207,7 +208,7 @@ func (f *Front) carry(next http.Handler, w http.ResponseWriter, r *http.Request)
 	}
 }
 
-// arrived notes that the catalog has what was late.
+// arrived notes that the catalog has got a late request.
 func (f *Front) arrived() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,7 +216,8 @@ func (f *Front) arrived() {
 	f.settled.Broadcast()
 }
 
-// forward has the catalog do the request, and keeps its answer from the client.
+// forward sends the request to the catalog, and returns its answer without showing it to the
+// client.
 func (f *Front) forward(next http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	answer := httptest.NewRecorder()
 	answer.Code = 0
@@ -229,7 +231,7 @@ func (f *Front) forward(next http.Handler, r *http.Request) *httptest.ResponseRe
 	return answer
 }
 
-// refuse answers as a catalog does, or what stands before one.
+// refuse answers with the fault's status, as a catalog does, or a proxy before it.
 func refuse(w http.ResponseWriter, fault CatalogFault) {
 	kind := "ServiceFailureException"
 	if fault.Status == http.StatusConflict {

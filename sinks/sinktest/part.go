@@ -62,8 +62,8 @@ func (r *reader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt is for sinks that look at the rows of a part. What happens at a byte happens when a read
-// comes to it.
+// ReadAt is for sinks that look at the rows of a part. The first read that reaches the part's byte
+// at calls onRead.
 func (r *reader) ReadAt(b []byte, off int64) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +78,7 @@ func (r *reader) ReadAt(b []byte, off int64) (int, error) {
 	return bytes.NewReader(r.whole()).ReadAt(b, off)
 }
 
-// whole is the file's content.
+// whole returns the file's content.
 func (r *reader) whole() []byte {
 	return append(r.part.content[:len(r.part.content):len(r.part.content)], r.part.extra...)
 }

@@ -68,7 +68,8 @@ func testApart(t *testing.T, p *place) {
 	p.mustShow(t, parts[0], changed, parts[2], parts[3])
 }
 
-// A table without periods has one partition, beside those of other tables.
+// testWhole puts parts of a table without periods, which has one partition, beside those of other
+// tables.
 func testWhole(t *testing.T, p *place) {
 	a, b, other := p.part(table, sinks.Whole.String(), 1, 1000), p.part(table, sinks.Whole.String(), 2, 2000),
 		p.part("sessions", day, 3, 500)
@@ -78,7 +79,8 @@ func testWhole(t *testing.T, p *place) {
 	p.mustShow(t, b, other)
 }
 
-// Characters that mean something in the address of a store's protocol.
+// testNames puts tables whose names have characters that mean something in the addresses of a
+// store's protocol.
 func testNames(t *testing.T, p *place) {
 	var parts []*part
 	for i, name := range []string{"installs täglich", "日本の広告", "a+b & c=d", "50%25 off #1?", "naïve/é'\"~*();:@$,!"} {
@@ -95,7 +97,8 @@ func testNames(t *testing.T, p *place) {
 	}
 }
 
-// A put replaces what is read, and a part that was never put is fs.ErrNotExist.
+// testRead checks that Read returns what was put last, and fs.ErrNotExist for a part that was never
+// put.
 func testRead(t *testing.T, p *place) {
 	parts := []*part{p.part(table, day, 1, 100_000), p.part(table, day, 2, 40_000),
 		p.part(table, sinks.Whole.String(), 3, 10)}
@@ -125,7 +128,7 @@ func testRead(t *testing.T, p *place) {
 	}
 }
 
-// A partition without rows is a small file, and takes the place of one with rows.
+// testNoRows checks that a partition without rows, which is a small file, replaces one with rows.
 func testNoRows(t *testing.T, p *place) {
 	p.mustPut(t, p.part(table, day, 1, 100_000))
 	none := p.part(table, day, 2, 99)

@@ -95,7 +95,7 @@ func rowsWhole(t *testing.T, p *rowPlace) {
 	p.mustShow(t, other)
 }
 
-// A part without rows clears its partition and no other.
+// rowsNone checks that a part without rows clears its partition and no other.
 func rowsNone(t *testing.T, p *rowPlace) {
 	before, on, after := p.part(table, "2026-01-30", 1, 10, 10), p.part(table, day, 2, 10, 10),
 		p.part(table, "2026-02-01", 3, 10, 10)
@@ -188,12 +188,13 @@ func rowsFailedRead(t *testing.T, p *rowPlace) {
 	check("old rows there before", shapes...)
 }
 
-// Leases keep writers apart. Should they ever fail to, readers still see one part or the other.
+// rowsConcurrent puts two parts at the same time. Leases keep writers apart; should they ever fail
+// to, readers still see one part or the other.
 func rowsConcurrent(t *testing.T, p *rowPlace) {
 	a, b := p.part(table, day, 1, 300, 10), p.part(table, day, 2, 200, 10)
 	p.mustPut(t, a)
 	var wg sync.WaitGroup
-	const writers, rounds = 2, 2 // few: a warehouse has a pace
+	const writers, rounds = 2, 2 // few, because a warehouse limits the rate of writes
 	for _, part := range []*part{a, b} {
 		for range writers {
 			wg.Go(func() {

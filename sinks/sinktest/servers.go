@@ -19,6 +19,7 @@ type Server struct {
 	api    string // toxiproxy's address
 }
 
+// places counts the names that were made, so that each is another.
 var places atomic.Int64
 
 // EachServer runs a test on every server. getenv is os.Getenv; .ci/servers sets the variables, and

@@ -88,6 +88,7 @@ type place struct {
 	made  map[noise][]byte
 }
 
+// A noise identifies random bytes.
 type noise struct {
 	seed byte
 	size int

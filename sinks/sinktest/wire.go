@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// A Wire is a proxy before a Postgres, which breaks once when it is told so. Connections through it
-// aren't encrypted.
+// A Wire is a proxy to a Postgres server. The fault that Break sets happens once. Connections
+// through it aren't encrypted.
 type Wire struct {
 	Addr string
 	to   string
 
 	mu    sync.Mutex
 	fault WireFault
-	nth   int // what was counted since the fault was set
+	nth   int // pieces or commits that were counted since the fault was set
 	broke bool
 }
 
 // A WireFault is what becomes of a connection.
 type WireFault struct {
 	Kind  string
-	Nth   int           // which message or commit it happens at, from 1
+	Nth   int           // which piece or commit it happens at, from 1
 	Delay time.Duration // of a late commit
 }
 
-// The kinds of faults.
+// The kinds of faults. A piece is what one read from the client's connection returns.
 const (
-	WireReset  = "reset"  // the connection ends before the nth piece from the client goes on
-	WireMute   = "mute"   // the nth piece goes on, and its answer doesn't: the connection ends instead
-	WireUnsent = "unsent" // the connection ends before the nth COMMIT goes on
+	WireReset  = "reset"  // the connection ends before the nth piece from the client is forwarded
+	WireMute   = "mute"   // the nth piece is forwarded, and the connection ends in place of its answer
+	WireUnsent = "unsent" // the connection ends before the nth COMMIT is forwarded
 	WireLost   = "lost"   // the nth COMMIT is done, and its answer is lost
 	WireLate   = "late"   // the client's connection ends at the nth COMMIT, which the server gets after the delay
 )
 
-// NewWire is a way to the server until the end of the test.
+// NewWire makes a proxy to the server, which runs until the end of the test.
 func NewWire(t testing.TB, p *Postgres) *Wire {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -73,7 +73,7 @@ func (w *Wire) Broke() bool {
 	return w.broke
 }
 
-// due gives the fault that happens at a piece from the client, or none.
+// due returns the fault that happens at a piece from the client, or the zero value.
 func (w *Wire) due(piece []byte) WireFault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,11 +88,12 @@ func (w *Wire) due(piece []byte) WireFault {
 	return w.fault
 }
 
+// carry forwards both directions of a client's connection until one end closes or a fault happens.
 func (w *Wire) carry(client net.Conn) {
 	defer client.Close() //nolint:errcheck // one end of two, whose other end may be gone
 	server, err := net.Dial("tcp", w.to)
 	if err != nil {
-		return // as a server that is away
+		return // the client sees a server that is down
 	}
 	var muted sync.Mutex // held while answers go to the client
 	dead := false
@@ -129,7 +130,7 @@ func (w *Wire) carry(client net.Conn) {
 			mute()
 			_ = client.Close()
 			time.Sleep(fault.Delay)
-			_, _ = server.Write(piece[:n]) // it may have been ended
+			_, _ = server.Write(piece[:n]) // the connection may have ended
 			time.Sleep(fault.Delay)        // for the server to do it before the connection ends
 			_ = server.Close()
 			return

@@ -1,6 +1,6 @@
-// Package apps has the commands on apps. Without it, a person could declare apps in a file and have
-// them applied by a schedule, but neither see a difference first nor look after what no file
-// declares: SDK secrets, signatures, the vault.
+// Package apps makes the commands that show and change apps. Without it, a person could declare
+// apps in a file and have them applied by a schedule, but neither see the differences first nor
+// look after what no file declares: SDK secrets, signatures, the vault.
 //
 //	plan, apply, status      the apps that a job's file declares, through jobs/apps
 //	list, get, settings,     what the service has, asked directly
@@ -29,7 +29,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A group makes the commands, with the flag that several of them have.
+// A group makes the commands, and holds the value of the flag --job that several of them have.
 type group struct {
 	*wire.Program
 	job string
@@ -69,8 +69,8 @@ func (g *group) addJob(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.job, "job", "", "`job` of the config; not needed when it has one of kind apps")
 }
 
-// declared opens the ledger and reads the apps that the job's file declares, all or those with
-// these IDs.
+// declared opens the ledger, reads the apps that the job's file declares, and calls do with them:
+// with those that ids names, or with all when ids is empty.
 func (g *group) declared(cmd *cobra.Command, ids []string, do func(ctx context.Context, k *apps.Kind) error) error {
 	return g.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 		c, err := wire.ChooseJob(s.Config, "apps", g.job)
@@ -85,7 +85,8 @@ func (g *group) declared(cmd *cobra.Command, ids []string, do func(ctx context.C
 	})
 }
 
-// asking opens the service's client, for commands that need neither ledger, nor job, nor config.
+// asking calls do with the service's client, for commands that need neither ledger, nor job, nor
+// config.
 func (g *group) asking(cmd *cobra.Command, do func(ctx context.Context, client *adjust.Client) error) error {
 	return g.Asking(cmd, func(ctx context.Context, s *wire.Session) error { return do(ctx, s.Client) })
 }
@@ -101,7 +102,8 @@ func appToken(ctx context.Context, client *adjust.Client, arg string) (string, e
 	return arg, checkToken(arg, "an app's token, nor such as android/com.example.game")
 }
 
-// byStore reads the name of an app by platform and store ID.
+// byStore splits a name such as android/com.example.game into platform and store ID. It is not ok
+// when the argument has another form.
 func byStore(arg string) (platform, id string, ok bool) {
 	platform, id, _ = strings.Cut(arg, "/")
 	return platform, id, (platform == "android" || platform == "ios") && len(id) <= 255 && cleanID().MatchString(id)
@@ -118,7 +120,8 @@ func checkToken(arg, what string) error {
 	return nil
 }
 
-// A compared is what differs of an app as JSON, or why that isn't known.
+// A compared is one app in the JSON that plan prints: how it differs from the service, or the error
+// that kept it from being compared.
 type compared struct {
 	apps.Report
 	Error string `json:"error,omitempty"`
@@ -162,8 +165,8 @@ what was sent before. Values of secrets aren't printed.`,
 	return cmd
 }
 
-// failedApps gives the exit code for apps that couldn't be compared. Their errors have been
-// printed.
+// failedApps returns the error that sets the exit code when apps couldn't be compared, nil when all
+// were. Each app's own error has been printed by then.
 func failedApps(reports []apps.Report) error {
 	failed := 0
 	for _, r := range reports {
@@ -294,7 +297,7 @@ service answered instead of a plain answer is said with the app.
 	return cmd
 }
 
-// resultOf is the word for what became of an app.
+// resultOf returns the word for what became of an app.
 func resultOf(r apps.Report) string {
 	switch {
 	case errors.Is(r.Err, context.Canceled):
@@ -324,8 +327,8 @@ func writeSections(w io.Writer, reports []apps.Report) {
 	}
 }
 
-// writeSeen writes what the service answered in place of a plain answer, and what is in danger
-// because of that.
+// writeSeen writes the warning about an app, if there is one, and the unusual answers that the
+// service gave for it.
 func writeSeen(w io.Writer, r apps.Report) {
 	if r.Warning != "" {
 		human.Row(w, "warning", human.Fold(r.Warning, 66))

@@ -112,8 +112,8 @@ func showEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens 
 	return nil
 }
 
-// addEvents creates or updates the events in all the apps by one request. The error gives the exit
-// code when some failed.
+// addEvents creates or updates the events in all the apps by one request. When some failed, the
+// error that it returns only sets the exit code, because the failures have been printed.
 func addEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens []string, add []adjust.EventSpec) error {
 	done, err := client.SubmitEvents(ctx, tokens, add)
 	if err != nil {

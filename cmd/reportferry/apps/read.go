@@ -78,7 +78,8 @@ func writeMasked(w io.Writer, v any) error {
 	return human.JSON(w, apps.Mask(plain))
 }
 
-// wholeApp is an app as the service describes it, including fields that this version doesn't know.
+// wholeApp returns an app as the service describes it, including fields that this version doesn't
+// know.
 func wholeApp(d adjust.AppDetails) map[string]any {
 	info := map[string]any{"overrides": d.AdditionalInfo.Overrides}
 	for key, raw := range d.AdditionalInfo.Unknown {
@@ -234,8 +235,8 @@ func writePrivately(path string, data []byte) error {
 	return err
 }
 
-// status makes the command apps status: the ledger's view of the declared apps, or the service's of
-// one ticket.
+// status makes the command apps status, which shows what the ledger says about the declared apps,
+// or what the service says about one ticket.
 func (g *group) status() *cobra.Command {
 	var form *wire.Output
 	var wait bool

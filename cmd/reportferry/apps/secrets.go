@@ -24,6 +24,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
+// isFingerprint matches a SHA-1 fingerprint: 20 bytes in hexadecimal, separated by colons.
 var isFingerprint = lazy.Regexp(`^([0-9A-Fa-f]{2}:){19}[0-9A-Fa-f]{2}$`)
 
 // hasControls tells whether a text has control characters or isn't UTF-8.
@@ -139,7 +140,8 @@ func (g *group) reactivate() *cobra.Command {
 	return cmd
 }
 
-// vault makes the command apps vault and those below it. The service never shows the data again.
+// vault makes the command apps vault and those below it. The service never shows the data that it
+// was given for its vault.
 func (g *group) vault() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vault",

@@ -22,7 +22,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
-// New makes the command emulator. freeHeap takes back the limit on the heap that suits the other
+// New makes the command emulator. freeHeap lifts the limit on the heap, which suits only the other
 // commands.
 func New(p *wire.Program, freeHeap func()) *cobra.Command {
 	var addr, faults string

@@ -18,7 +18,7 @@ type Section struct {
 	Schema     *jsonschema.Schema
 }
 
-// Reference is the part of a document that describes every key, as tables in Markdown.
+// Reference returns the part of a document that describes every key, as tables in Markdown.
 func Reference(sections []Section) string {
 	text := &strings.Builder{}
 	for _, s := range sections {
@@ -27,6 +27,7 @@ func Reference(sections []Section) string {
 	return text.String()
 }
 
+// section writes a heading and the table of a mapping, and then those of the mappings within it.
 func section(text *strings.Builder, s Section) {
 	fmt.Fprintf(text, "\n### %s\n\n", s.Title)
 	if s.Doc != "" {
@@ -47,13 +48,14 @@ func section(text *strings.Builder, s Section) {
 
 // An inner is a mapping that has a table of its own. Mappings with the same keys share one.
 type inner struct {
-	keys   []string // whose values are such mappings
-	names  string
+	keys   []string // the keys whose values are such mappings
+	names  string   // see names; it tells mappings apart
 	schema *jsonschema.Schema
 }
 
-// rows writes a row for each key. What is a mapping with keys of its own gets a table after this
-// one. A mapping of nothing but such mappings gets one table, with dotted names.
+// rows writes a row for each key. A value that is a mapping with keys of its own is added to
+// within, and gets a table after this one. A mapping whose values are all such mappings gets a
+// single table, with dotted names.
 func rows(text *strings.Builder, prefix string, s *jsonschema.Schema, within *[]*inner) {
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
 		key, v := prefix+p.Key, p.Value
@@ -84,12 +86,12 @@ func rows(text *strings.Builder, prefix string, s *jsonschema.Schema, within *[]
 	}
 }
 
-// codeWords are what stands in a document as code: names of keys, flags and variables.
+// codeWords matches the words that a document shows as code: names of keys, flags and variables.
 var codeWords = regexp.MustCompile(
 	`\$\{[A-Z]+\}|--[a-z-]+|_?[a-z0-9]+(_[a-z0-9]+)+|\{date\}|[a-z0-9]+://[a-z/]*|@[a-z]+`)
 
-// code marks the words of a text that are code, among them those that the value may be. What is
-// marked already stays.
+// code puts backquotes around the words of a text that are code, among them the allowed words of
+// the value that s describes. Text in backquotes stays as it is.
 func code(text string, s *jsonschema.Schema) string {
 	parts := strings.Split(text, "`")
 	for i := 0; i < len(parts); i += 2 {
@@ -105,7 +107,8 @@ func code(text string, s *jsonschema.Schema) string {
 	return strings.Join(parts, "`")
 }
 
-// keysOf gives the mapping that a value is, or that the elements of a list are; nil: neither.
+// keysOf returns the schema of the mapping that a value is, or that the elements of a list are; nil
+// when there is no such mapping.
 func keysOf(s *jsonschema.Schema) *jsonschema.Schema {
 	for _, one := range append([]*jsonschema.Schema{s, s.Items}, s.AnyOf...) {
 		if one != nil && one.Properties != nil && one.Properties.Len() > 0 {
@@ -115,6 +118,7 @@ func keysOf(s *jsonschema.Schema) *jsonschema.Schema {
 	return nil
 }
 
+// allMappings reports whether every value of a mapping is one for which keysOf finds a mapping.
 func allMappings(s *jsonschema.Schema) bool {
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
 		if keysOf(p.Value) == nil {
@@ -124,6 +128,7 @@ func allMappings(s *jsonschema.Schema) bool {
 	return true
 }
 
+// names returns the keys of a mapping, separated by spaces.
 func names(s *jsonschema.Schema) string {
 	var list []string
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
@@ -185,7 +190,7 @@ func kindOfValue(s *jsonschema.Schema) string {
 	return "text"
 }
 
-// inline is a value as a line of YAML.
+// inline returns a value as a line of YAML.
 func inline(v any) string {
 	if number, ok := v.(float64); ok {
 		return strconv.FormatFloat(number, 'f', -1, 64)

@@ -33,8 +33,8 @@ func Golden(t *testing.T, path, got string, update bool) {
 	}
 }
 
-// Bad reads every file of a folder of files with a mistake each, and compares the errors with the
-// .txt file beside it. No error may repeat a text that holds S3CRET.
+// Bad reads every .yml file of a folder. Each file has one mistake, and Bad compares its error with
+// the .txt file beside it. No error may contain S3CRET, which stands for a secret in the files.
 func Bad(t *testing.T, folder string, atLeast int, update bool, read func(path string) error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yml"))
 	if err != nil || len(files) < atLeast {
@@ -65,8 +65,8 @@ func Bad(t *testing.T, folder string, atLeast int, update bool, read func(path s
 	}
 }
 
-// Compile gives the compiled form of a schema, by a validator that shares no code with the one that
-// wrote it. err is what writing the schema gave.
+// Compile compiles a schema, with a validator that shares no code with the schema's writer. err is
+// the error of writing the schema; it fails the test.
 func Compile(t testing.TB, text []byte, err error) *jsonschema.Schema {
 	t.Helper()
 	if err != nil {
@@ -87,7 +87,7 @@ func Compile(t testing.TB, text []byte, err error) *jsonschema.Schema {
 	return s
 }
 
-// Values is a file as an editor's schema sees it: values without places.
+// Values returns a file as an editor's schema sees it: values without their positions.
 func Values(data []byte) (any, error) {
 	var v any
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))

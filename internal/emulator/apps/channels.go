@@ -11,12 +11,12 @@ type channelParam struct {
 	name     string
 	kind     string // text, texts or flag
 	optional bool
-	absent   bool // what an optional flag is then
+	absent   bool // the value of an optional flag that is absent
 }
 
 // channel is a partner with the values that its setup asks for.
 type channel struct {
-	slug   string // partner_1 is the first one's other name, and so on
+	slug   string // the first of channels is also named partner_1, and so on
 	params []channelParam
 }
 
@@ -39,7 +39,7 @@ var channels = []channel{
 	{"vungle", []channelParam{{name: "app_id"}}},
 }
 
-// Channels are the partners of the channel setup, in its order.
+// Channels returns the slugs of the partners of the channel setup, in its order.
 func Channels() (out []string) {
 	for _, c := range channels {
 		out = append(out, c.slug)
@@ -57,7 +57,7 @@ func findChannel(name string) (channel, bool) {
 	return channel{}, false
 }
 
-// readChannels reads channel_setup, which is kept as it came but for parameters that nobody knows.
+// readChannels reads channel_setup, and returns it as it came, without unknown parameters.
 func readChannels(f fields) map[string]any {
 	o := f.object("channel_setup")
 	out, seen := map[string]any{}, map[string]bool{}
@@ -106,8 +106,8 @@ func (c channel) read(f fields) map[string]any {
 	return out
 }
 
-// channelOf is what the app's setup says of a partner, with the defaults in place; nil when it says
-// nothing.
+// channelOf returns the app's setup of a partner, with the defaults in place, or nil if it has
+// none.
 func (a *accountApp) channelOf(slug string) map[string]any {
 	for name, values := range a.Channels {
 		c, _ := findChannel(name)

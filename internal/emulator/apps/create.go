@@ -28,7 +28,8 @@ type appRequest struct {
 	stores    map[string]otherStore
 }
 
-// readApp reads either request; of an app that exists (platform not "") identity may be absent.
+// readApp reads either request. platform is that of an app that exists, or "". The request for an
+// app that exists may lack the fields that identify an app.
 func readApp(f fields, platform string) appRequest {
 	text := f.text
 	if platform != "" {
@@ -70,7 +71,7 @@ func readApp(f fields, platform string) appRequest {
 
 var storeKind = lazy.Regexp(`^[a-z0-9_]+$`)
 
-// readStores reads the additional stores, which are Android's.
+// readStores reads the additional stores, which only Android apps have.
 func readStores(f fields, platform string) map[string]otherStore {
 	if platform == ios {
 		f.wrong("additional_stores", "Only Android apps have additional stores")
@@ -93,7 +94,8 @@ func readStores(f fields, platform string) map[string]otherStore {
 	return out
 }
 
-// templateFor finds the template, which has to be an app of the account.
+// templateFor returns the token of the template: the one asked for, or else the account's. It has
+// to be an app of the account.
 func (c *call) templateFor(asked string) string {
 	token := asked
 	switch {
@@ -120,7 +122,7 @@ func (c *call) postApp() (any, error) {
 		return nil, err
 	}
 	if q.channels == nil {
-		q.channels = map[string]any{} // every request has all of them, or they are gone
+		q.channels = map[string]any{} // the request replaces all of them, so those that it lacks are gone
 	}
 	a, err := c.appByStore(q.storeID, q.platform)
 	if err != nil {
@@ -163,7 +165,7 @@ func (c *call) postAppByToken() (any, error) {
 	return c.updateApp(a, q, template)
 }
 
-// updateApp puts in what the request has, and queues a job if that calls for one.
+// updateApp puts into the app what the request has, and queues a job if the change calls for one.
 func (c *call) updateApp(a *accountApp, q appRequest, template string) (any, error) {
 	before := a.jobReason()
 	a.Managed = true
@@ -206,7 +208,7 @@ func (c *call) updateApp(a *accountApp, q appRequest, template string) (any, err
 		"ticket_token": token, "sk_app_id": nil}, nil
 }
 
-// jobReason is what calls for a job when it changes.
+// jobReason returns, as a text, the part of an app that calls for a job when it changes.
 func (a *accountApp) jobReason() string {
 	channels := map[string]any{}
 	for name, values := range a.Channels { // under one name, whichever it came by

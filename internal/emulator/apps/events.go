@@ -13,7 +13,7 @@ type eventSuccess struct {
 	Event    map[string]any `json:"event"`
 }
 
-// eventFailure is an event that wasn't, because the app isn't the account's.
+// eventFailure is an event that wasn't made or updated, because the app isn't the account's.
 type eventFailure struct {
 	AppToken string `json:"app_token"`
 	Name     string `json:"name"`
@@ -70,7 +70,7 @@ func (c *call) postEvents() (any, error) {
 	return out, nil
 }
 
-// readEvents reads the events wanted, of those of one name the last.
+// readEvents reads the events of the request. Of several with the same name the last one counts.
 func (c *call) readEvents() (out []wantedEvent) {
 	for i, v := range c.body.list("events") {
 		f, ok := itemAt(v, c.body.errs, c.body.loc("events", i))

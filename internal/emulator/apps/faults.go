@@ -26,7 +26,7 @@ func (f *Fault) validate() error {
 	return nil
 }
 
-// jobScript are the faults in force, with a count of the jobs that each struck.
+// jobScript holds the faults in force, and how many jobs each of them has struck.
 type jobScript struct {
 	mu     sync.Mutex
 	faults []Fault

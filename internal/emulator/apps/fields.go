@@ -14,15 +14,15 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// maxJSON is the longest body that is read. What is longer is swallowed as far as drained, so that
-// its sender gets to read the answer.
+// maxJSON is the most bytes of a body. A longer body is read and thrown away, up to drained bytes,
+// so that its sender gets to read the answer.
 const (
 	maxJSON = 1 << 20
 	drained = 64 << 20
 	maxDeep = 64 // objects and lists in each other: what is kept has to be read again
 )
 
-// fieldErrors gathers all that is wrong, so that one answer names it.
+// fieldErrors gathers all that is wrong with a request, so that one answer names all of it.
 type fieldErrors struct{ list []wire.FieldError }
 
 // add notes what is wrong at a place, such as body, stores, 2.
@@ -30,7 +30,7 @@ func (e *fieldErrors) add(at []any, msg string) {
 	e.list = append(e.list, wire.FieldError{Loc: append([]any(nil), at...), Msg: msg})
 }
 
-// err is nil when nothing was wrong.
+// err returns the answer that names all that is wrong, or nil when nothing is.
 func (e *fieldErrors) err() error {
 	if len(e.list) == 0 {
 		return nil
@@ -46,8 +46,8 @@ func invalid(msg string, at ...any) error {
 	return e.err()
 }
 
-// fields is a JSON object of a request. Its readers note what is wrong in errs and return what zero
-// means then; a null counts as absent.
+// fields is a JSON object of a request. The methods that read it note in errs what is wrong, and
+// return the zero value then. A null counts as absent.
 type fields struct {
 	values map[string]any
 	at     []any
@@ -123,7 +123,7 @@ func (f fields) wrong(name, msg string) { f.errs.add(f.loc(name), msg) }
 // has reports whether a field is there and not null.
 func (f fields) has(name string) bool { return f.values[name] != nil }
 
-// need notes an absent field and says whether it is there.
+// need reports whether a field is there, and notes in errs if it isn't.
 func (f fields) need(name string) bool {
 	if !f.has(name) {
 		f.wrong(name, "Field required")
@@ -164,7 +164,7 @@ func textAt(value any, errs *fieldErrors, at []any) string {
 	return ""
 }
 
-// boolean reads true or false; absent is what it is when it isn't there.
+// boolean reads true or false; it returns absent when the field isn't there.
 func (f fields) boolean(name string, absent bool) bool {
 	if !f.has(name) {
 		return absent
@@ -176,7 +176,7 @@ func (f fields) boolean(name string, absent bool) bool {
 	return b
 }
 
-// count reads a whole number of at least 1.
+// count reads a whole number of at least 1; it returns absent when the field isn't there.
 func (f fields) count(name string, absent int) int {
 	if !f.has(name) {
 		return absent

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// migrate copies one section from the job's template, the app's own values in place, and notes what
-// came of it.
+// migrate copies one section from the job's template into the app, with the app's overrides in
+// place, and notes the result in the ticket.
 func (r *jobRun) migrate(t *ticket, name string) error {
 	if name == "partners" && slices.Contains(t.Failed, "events") { // partners' links name events
 		t.Failed = append(t.Failed, name)
@@ -50,7 +50,7 @@ type migration struct {
 	result  sectionResult
 }
 
-// fails notes what becomes of an item, and says whether it fails.
+// fails reports whether an item fails, and notes it as a failure or as a success.
 func (m *migration) fails(item string) bool {
 	if m.fault != nil && (m.fault.Item == "" || m.fault.Item == item) {
 		m.result.Failures = append(m.result.Failures, itemFailure{item, m.fault.Detail})
@@ -60,7 +60,8 @@ func (m *migration) fails(item string) bool {
 	return false
 }
 
-// items puts the items of a list in place, by their names. What else the app has stays.
+// items copies a section that is a list into the app. An item replaces the app's item of the same
+// name; the app's other items stay.
 func (m *migration) items(wanted []map[string]any) {
 	for _, item := range wanted {
 		name := fmt.Sprint(item[m.section.key])
@@ -93,12 +94,13 @@ func (m *migration) items(wanted []map[string]any) {
 		m.app.Settings[m.section.name] = own
 	}
 	if m.fault != nil && len(m.result.Failures) == 0 {
-		// It has no such item.
+		// The section has no item of the fault's name, and is to fail all the same.
 		m.result.Failures = append(m.result.Failures, itemFailure{m.fault.named(), m.fault.Detail})
 	}
 }
 
-// finishPartner puts in the app's own setup, and keeps only links of events that the app has.
+// finishPartner puts the app's own setup into a partner, and keeps only links of events that the
+// app has.
 func (m *migration) finishPartner(slug string, partner map[string]any) {
 	setup := m.app.channelOf(slug)
 	if setup == nil {
@@ -110,7 +112,7 @@ func (m *migration) finishPartner(slug string, partner map[string]any) {
 	maps.DeleteFunc(links, func(event string, _ any) bool { return indexOf(events, "name", event) < 0 })
 }
 
-// object puts a section that is an object in place.
+// object copies a section that is an object into the app. A key that fails keeps the app's value.
 func (m *migration) object(wanted map[string]any) error {
 	own, _ := m.app.Settings[m.section.name].(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
@@ -132,7 +134,7 @@ func (m *migration) object(wanted map[string]any) error {
 	return nil
 }
 
-// named is what a fault strikes when the section hasn't got it.
+// named returns the name that a failure has when the section has no item of the fault's name.
 func (f *Fault) named() string {
 	if f.Item == "" {
 		return f.Section
@@ -140,7 +142,8 @@ func (f *Fault) named() string {
 	return f.Item
 }
 
-// finishObject puts in what is the app's or the account's own, not the template's.
+// finishObject puts into a section the values that come from the app or the account and not from
+// the template.
 func (m *migration) finishObject(wanted, own map[string]any) error {
 	overrides, _ := m.app.Overrides[m.section.name].(map[string]any)
 	switch m.section.name {

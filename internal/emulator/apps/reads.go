@@ -16,19 +16,20 @@ type appDetails struct {
 	Channels map[string]any `json:"channel_setup"`
 }
 
-// additionalInfo is what requests supplied.
+// additionalInfo is what earlier requests have set for an app.
 type additionalInfo struct {
 	Overrides map[string]any        `json:"overrides"`
 	Stores    map[string]otherStore `json:"additional_stores,omitempty"`
 }
 
-// details are the app as answers have it.
+// details returns the app as answers show it.
 func (a *accountApp) details() appDetails {
 	return appDetails{a.Name, a.StoreID, a.Platform, a.Token, additionalInfo{merged(a.Overrides, nil), a.Stores},
 		merged(a.Channels, nil)}
 }
 
-// managed refuses an app that wasn't made or updated through app automation.
+// managed returns the details of an app, or an error if the app wasn't made or updated through app
+// automation.
 func managed(a *accountApp, err error) (any, error) {
 	if err != nil {
 		return nil, err
@@ -42,7 +43,8 @@ func managed(a *accountApp, err error) (any, error) {
 // getApp answers GET /app/{app_token}.
 func (c *call) getApp() (any, error) { return managed(c.app(c.path[0])) }
 
-// getAppByStore answers GET /app?store_id=&platform=, of apps that are in the store named by store.
+// getAppByStore answers GET /app?store_id=&platform=. The parameter store may name the store to
+// look in; without it that is the platform's default store.
 func (c *call) getAppByStore() (any, error) {
 	query := c.r.URL.Query()
 	values := map[string]any{}

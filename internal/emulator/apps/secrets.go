@@ -25,7 +25,7 @@ type sdkSecret struct {
 	UpdatedAt string   `json:"updated_at"`
 }
 
-// secretsMadeAt is when the made-up apps got theirs.
+// secretsMadeAt is when the secrets of made-up apps were made.
 var secretsMadeAt = time.Date(2024, 1, 15, 9, 0, 0, 0, time.UTC)
 
 // newSecret makes a secret of a version; the same app always gets the same one.
@@ -43,12 +43,12 @@ func (s *Service) newSecret(a *accountApp, version int) sdkSecret {
 	return out
 }
 
-// combinedSecrets are the app's secrets as answers have them.
+// combinedSecrets returns the app's secrets as answers show them.
 func (a *accountApp) combinedSecrets() map[string]any {
 	return map[string]any{"enforce_install_signing": a.enforcesSigning(), "secrets": a.Secrets}
 }
 
-// revokeOutdated answers POST secrets/revoke_outdated: it revokes what is older than
+// revokeOutdated answers POST secrets/revoke_outdated: it revokes the secrets of versions below
 // min_active_version.
 func (c *call) revokeOutdated() (any, error) {
 	least, force := c.body.count("min_active_version", 3), c.body.boolean("force", false)

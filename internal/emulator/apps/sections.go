@@ -9,8 +9,8 @@ import (
 // document's list.
 type section struct {
 	name     string
-	key      string // names the items of a list; "" when the section is an object
-	platform string // the only one that has it; "": both
+	key      string // the field that names an item, if the section is a list; "" if it is an object
+	platform string // the only platform whose apps have the section; "": both have it
 }
 
 // allSections is the order in which a job takes them: events before partners, whose links name
@@ -61,7 +61,8 @@ func readSections(f fields) []string {
 	return names
 }
 
-// chosenSections are those of the platform, in a job's order; all when none was chosen.
+// chosenSections returns the chosen sections that the platform has, in a job's order, or all that
+// it has when none was chosen.
 func chosenSections(chosen []string, platform string) (out []string) {
 	for _, s := range allSections {
 		if s.on(platform) && (len(chosen) == 0 || slices.Contains(chosen, s.name)) {
@@ -95,8 +96,8 @@ func readOverrides(f fields) map[string]any {
 	return o.values
 }
 
-// overridden is the template's section with the app's own values in place. An item that the
-// template hasn't got is added.
+// overridden returns the template's section with the app's overrides in place. An item that the
+// template doesn't have is added.
 func (s section) overridden(template, override any) any {
 	if s.key == "" {
 		object, _ := template.(map[string]any)
@@ -118,8 +119,8 @@ func (s section) overridden(template, override any) any {
 	return out
 }
 
-// merged is base with what own names put in place, objects within objects likewise. Neither is
-// changed.
+// merged returns base with the values of own put over it, likewise in objects within objects.
+// Neither is changed.
 func merged(base, own map[string]any) map[string]any {
 	out := make(map[string]any, len(base)+len(own))
 	for k, v := range base {
@@ -138,7 +139,8 @@ func merged(base, own map[string]any) map[string]any {
 	return out
 }
 
-// objectsOf is a list as it was made or as it was kept.
+// objectsOf returns the objects of a list, which has one type when it was just made and another
+// when it was read from the database.
 func objectsOf(list any) []map[string]any {
 	switch l := list.(type) {
 	case []map[string]any:
@@ -155,7 +157,7 @@ func objectsOf(list any) []map[string]any {
 	return nil
 }
 
-// indexOf is the place of the item whose key has this value, or -1.
+// indexOf returns the index of the first item whose key has this value, or -1.
 func indexOf(items []map[string]any, key string, value any) int {
 	return slices.IndexFunc(items, func(o map[string]any) bool { return o[key] == value })
 }

@@ -5,10 +5,9 @@
 //	POST app ── the app's record ── ticket ──┬── new ── opened ── a section a step ── completed
 //	                                         └──────────────────────────────────── failed
 //
-// A request runs alone, in one transaction: an error undoes all that it wrote. What it says of
-// apps' names and events is declared to the world within it, which reports, spend and sharing go
-// by. Jobs have no goroutine; before a request, those steps are taken that the data's clock says
-// are due.
+// A request runs alone, in one transaction: an error undoes all that it wrote. The same transaction
+// declares apps' names and events to the facts.World, which reports, spend and sharing read. Jobs
+// have no goroutine; each request first takes the steps that are due by the data's clock.
 package apps
 
 import (
@@ -27,7 +26,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// Options say how app automation goes. Their fields are those of Options.
+// Options say how app automation behaves. Their fields are those of emulator.Options.
 type Options struct {
 	Template   string
 	NoTemplate bool
@@ -38,8 +37,8 @@ type Options struct {
 	Logger     *slog.Logger
 }
 
-// Service answers what is under /app-automation/ and keeps the apps, jobs and vault that come of
-// it.
+// Service answers requests under /app-automation/, and keeps the apps, jobs and vault that they
+// make.
 type Service struct {
 	opts  Options
 	world *facts.World
@@ -74,7 +73,7 @@ type call struct {
 	path    []string // what stood for the "{...}", in order
 	body    fields
 
-	queued bool // a job
+	queued bool // the request has queued a job
 }
 
 // csvAnswer is an answer that isn't JSON.
@@ -101,7 +100,8 @@ var endpoints = []endpoint{
 	{"GET", "vault", false, (*call).listVault},
 }
 
-// Serve answers what is under /app-automation/. may is who is let in: its error is the answer.
+// Serve answers a request under /app-automation/. may checks the credentials: if it returns an
+// error, that is the answer.
 func (s *Service) Serve(x *wire.Exchange, r *http.Request, may func(*http.Request) *wire.Error) {
 	x.Wait(r)
 	if x.Struck(r, wire.ScriptedError) {
@@ -119,7 +119,7 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request, may func(*http.Reques
 	x.Deliver(a, wire.ScriptedError)
 }
 
-// do does what the request asks for, in the order of credentials, path, body.
+// do does what the request asks for. It checks credentials, path and body, in this order.
 func (s *Service) do(r *http.Request, may func(*http.Request) *wire.Error) (a wire.Reply, err error) {
 	if e := may(r); e != nil {
 		return a, e
@@ -158,7 +158,8 @@ func (s *Service) do(r *http.Request, may func(*http.Request) *wire.Error) (a wi
 	return a, err
 }
 
-// findEndpoint finds who answers a path, with or without a slash behind it.
+// findEndpoint finds the endpoint of a request, whose path may end with a slash, and returns it
+// with what stood for each "{...}" of its path.
 func findEndpoint(r *http.Request) (endpoint, []string, error) {
 	known := false
 	parts := strings.Split(strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, Prefix), "/"), "/")

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// view is what GET /app/{token}/settings shows of a section.
+// view returns what GET /app/{token}/settings shows of a section.
 func (a *accountApp) view(name string) any {
 	switch name {
 	case appInfo:
@@ -44,7 +44,8 @@ func (c *call) shownSections() ([]string, error) {
 	return chosen, errs.err()
 }
 
-// sectionsShown are the chosen sections that the app's platform has, or all of them.
+// sectionsShown returns the chosen sections that the app's platform has, or all when none was
+// chosen.
 func (a *accountApp) sectionsShown(chosen []string) []string {
 	all := append([]string{appInfo}, chosenSections(nil, a.Platform)...)
 	if len(chosen) == 0 {
@@ -70,8 +71,8 @@ func (c *call) getSettings() (any, error) {
 	return out, nil
 }
 
-// exportSettings writes a line for every value: nested ones are named by the way to them, items of
-// lists by their key.
+// exportSettings answers GET /settings/csv: a line for every value. A nested value is named by its
+// path, in which a list's item is named by its key.
 func (c *call) exportSettings() (any, error) {
 	chosen, err := c.shownSections()
 	if err != nil {
@@ -115,7 +116,8 @@ func (c *call) exportSettings() (any, error) {
 	return csvAnswer(out.Bytes()), w.Error()
 }
 
-// flatten hands out every plain value below value, with the way to it joined by dots.
+// flatten calls line with every plain value below value, and with its path joined by dots. at is
+// the path of value, and key the field that names the items of a list.
 func flatten(value any, key string, at []string, line func(setting, value string)) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -10,7 +10,7 @@ import (
 // fingerprint is a SHA-1 of a certificate, 20 bytes. Source: the service's SDK documentation.
 var fingerprint = lazy.Regexp(`^[0-9A-F]{2}(:[0-9A-F]{2}){19}$`)
 
-// signature are the app's signature settings, with the defaults in place.
+// signature returns the app's signature settings, with the defaults in place.
 func (a *accountApp) signature() map[string]any {
 	object, _ := a.Settings["signature"].(map[string]any)
 	return merged(map[string]any{"enforce_install_signing": false, "android_fingerprints": []any{}}, object)
@@ -22,7 +22,7 @@ func (a *accountApp) enforcesSigning() bool {
 	return b
 }
 
-// readSignature reads any of the two settings; what isn't there isn't in the result either.
+// readSignature reads the two settings; the result lacks a setting that the request lacks.
 func readSignature(f fields) map[string]any {
 	out := map[string]any{}
 	if f.has("enforce_install_signing") {

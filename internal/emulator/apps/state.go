@@ -16,9 +16,10 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// Schema keeps what app automation made, each thing as a line of JSON: position is its place in the
-// order of making. account_apps has the apps that were made, and those made-up ones whose settings
-// were changed. In vault, data is sealed and store may be empty.
+// Schema has the tables of what app automation made. record is the thing itself, as JSON, and
+// position its place in the order of making. account_apps has the apps that requests made, and
+// those apps of the seed whose settings were changed. In vault, data is encrypted and store may be
+// empty.
 const Schema = `
 CREATE TABLE account_apps (position INTEGER PRIMARY KEY, token TEXT UNIQUE, store_id TEXT, platform TEXT, record TEXT,
 	UNIQUE (store_id, platform));
@@ -57,14 +58,14 @@ type otherStore struct {
 	StoreID string `json:"store_id"`
 }
 
-// decodeKept reads what was kept; numbers stay what they were, to the digit.
+// decodeKept reads JSON from the database; numbers keep every digit.
 func decodeKept(text string, into any) error {
 	d := json.NewDecoder(bytes.NewReader([]byte(text)))
 	d.UseNumber()
 	return d.Decode(into)
 }
 
-// madeUp are the apps that come from the seed.
+// madeUp returns the apps that come from the seed.
 func (s *Service) madeUp() []facts.App {
 	account := s.world.Account()
 	return account.Apps[:account.MadeUp]
@@ -100,7 +101,7 @@ func (c *call) appByStore(storeID, platform string) (*accountApp, error) {
 	return nil, nil
 }
 
-// keptApp reads the app that was kept under a condition; nil when there is none.
+// keptApp reads from the database the app that meets a condition; nil when there is none.
 func (s *Service) keptApp(tx *sql.Tx, where string, args ...any) (*accountApp, error) {
 	var text string
 	err := tx.QueryRow("SELECT record FROM account_apps WHERE "+where, args...).Scan(&text)
@@ -117,8 +118,8 @@ func (s *Service) keptApp(tx *sql.Tx, where string, args ...any) (*accountApp, e
 	return a, nil
 }
 
-// apps lists the account's apps: the made-up ones, then those that were made, or the managed ones
-// in order of making.
+// apps lists all apps of the account, first those of the seed and then those that requests made, or
+// only the managed ones, in order of making.
 func (c *call) apps(managed bool) (out []*accountApp, err error) {
 	if !managed {
 		for i := range c.s.madeUp() {
@@ -148,7 +149,7 @@ func (c *call) apps(managed bool) (out []*accountApp, err error) {
 	return out, rows.Err()
 }
 
-// save keeps an app, and lets reports know of it.
+// save writes an app to the database, and declares it to the account that reports show.
 func (c *call) save(a *accountApp) error {
 	text, err := json.Marshal(a)
 	if err == nil {
@@ -167,8 +168,8 @@ func (c *call) save(a *accountApp) error {
 	return c.account.Declare(context.Background(), d, facts.DayOf(c.s.opts.Now()))
 }
 
-// streamOf is a stream of its own for whatever the parts name, so that the same calls make the same
-// tokens.
+// streamOf returns a random stream that depends on the seed and the parts alone, so that the same
+// calls make the same tokens.
 func (s *Service) streamOf(parts ...string) *facts.Random {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", s.world.Seed, parts))
 	r := facts.Random(binary.LittleEndian.Uint64(sum[:]))

@@ -13,10 +13,10 @@ var partnerSwitches = []string{"revenue_forwarding", "session_forwarding", "para
 	"attributed_only",
 	"uninstall_forwarding", "ad_revenue_forwarding", "limited_data_use", "inactive_user_definition"}
 
-// defaultStores are the stores that a platform's store_id is of.
+// defaultStores has, by platform, the store whose ID an app's store_id is.
 var defaultStores = map[string]string{android: "google_play", ios: "app_store"}
 
-// defaultPlatform is the platform that app automation knows the app by.
+// defaultPlatform returns the platform that an app has in app automation.
 func defaultPlatform(a *facts.App) string {
 	if slices.Contains(a.OSNames, android) {
 		return android
@@ -24,13 +24,13 @@ func defaultPlatform(a *facts.App) string {
 	return ios
 }
 
-// defaultStore is the app's ID in its platform's default store.
+// defaultStore returns the app's ID in its platform's default store.
 func defaultStore(a *facts.App, seed int64, index int) string {
 	return facts.StoreID(seed, index, defaultStores[defaultPlatform(a)])
 }
 
-// madeUpApp is one of Options.Apps as app automation finds it: with settings in every section, so
-// that it can be the template.
+// madeUpApp returns one of the seed's apps (see Options.Apps of package emulator) as app automation
+// finds it: with settings in every section, so that it can be the template.
 func (s *Service) madeUpApp(i int) *accountApp {
 	from := &s.madeUp()[i]
 	r := facts.NewRandom(s.world.Seed, 30, i)
@@ -92,7 +92,7 @@ func (s *Service) madeUpApp(i int) *accountApp {
 	return a
 }
 
-// emptySettings are those of an app that was just made.
+// emptySettings returns the settings of an app that was just made.
 func emptySettings() map[string]any {
 	out := map[string]any{}
 	for _, s := range allSections {
@@ -105,7 +105,7 @@ func emptySettings() map[string]any {
 	return out
 }
 
-// eventID is the number of an app's event, made from its name.
+// eventID returns the ID of an app's event, which is made from the event's name.
 func (s *Service) eventID(appToken, name string) int {
 	return 100_000 + s.streamOf("event id", appToken, name).Below(1_000_000_000)
 }

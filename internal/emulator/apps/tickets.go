@@ -27,12 +27,12 @@ const (
 type ticket struct {
 	Token    string
 	App      string // its token
-	Template string // likewise
+	Template string // the template's token
 	Sections []string
 	Status   string
 	At       time.Time // when it took its last step, or was made
-	Done     int       // sections
-	Failed   []string  // sections
+	Done     int       // how many of Sections are over
+	Failed   []string  // the sections that failed
 	Result   map[string]any
 }
 
@@ -48,7 +48,7 @@ type itemFailure struct {
 	Detail string `json:"detail"`
 }
 
-// blockedResult is that of a section which was never begun.
+// blockedResult is the result of a section that was never begun.
 type blockedResult struct {
 	Section string `json:"section"`
 	Detail  string `json:"detail"`
@@ -57,7 +57,7 @@ type blockedResult struct {
 // over reports whether the job has ended.
 func (t *ticket) over() bool { return t.Status == ticketCompleted || t.Status == ticketFailed }
 
-// queueTicket makes a job for the app.
+// queueTicket makes a job for the app, and returns the token of its ticket.
 func (c *call) queueTicket(a *accountApp, template string, chosen []string) (string, error) {
 	c.queued = true
 	var made int
@@ -73,7 +73,7 @@ func (c *call) queueTicket(a *accountApp, template string, chosen []string) (str
 	return t.Token, t.save(c.tx)
 }
 
-// newestTicket returns "" when the app has none.
+// newestTicket returns the token of the app's newest ticket, or "" when the app has none.
 func (c *call) newestTicket(app string) (token string, err error) {
 	err = c.tx.QueryRow("SELECT token FROM tickets WHERE app=? ORDER BY position DESC LIMIT 1", app).Scan(&token)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -85,7 +85,7 @@ func (c *call) newestTicket(app string) (token string, err error) {
 	return token, nil
 }
 
-// save keeps the job.
+// save writes the job to the database.
 func (t *ticket) save(tx *sql.Tx) error {
 	text, err := json.Marshal(t)
 	if err == nil {
@@ -98,7 +98,7 @@ func (t *ticket) save(tx *sql.Tx) error {
 	return nil
 }
 
-// readTickets reads the jobs under a condition, oldest first.
+// readTickets reads the jobs that meet a condition, oldest first.
 func readTickets(tx *sql.Tx, where string, args ...any) (out []*ticket, err error) {
 	rows, err := tx.Query("SELECT record FROM tickets WHERE "+where+" ORDER BY position", args...)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *call) getStatus() (any, error) {
 	return map[string]any{"status": found[0].Status, "kind": "migration", "result": found[0].Result}, nil
 }
 
-// settleTickets takes the steps that are due by the data's clock.
+// settleTickets takes the steps of jobs that are due by the data's clock.
 func (s *Service) settleTickets() error {
 	step := s.opts.TicketStep
 	if step < 0 {
@@ -148,8 +148,9 @@ func (s *Service) settleTickets() error {
 	return err
 }
 
-// AdvanceTickets makes jobs take so many steps, whatever the clock says: all that are open, or that
-// of one ticket. It returns how many are still open then.
+// AdvanceTickets makes jobs take so many steps, whatever the clock says: all open jobs, or only
+// that of the ticket token. It returns how many jobs are open afterwards: of all apps, or of the
+// ticket's app.
 func (s *Service) AdvanceTickets(steps int, token string) (open int, err error) {
 	taken := map[string]int{}
 	where, args := "open", []any{}
@@ -167,8 +168,8 @@ func (s *Service) AdvanceTickets(steps int, token string) (open int, err error) 
 	}, args...)
 }
 
-// stepTickets lets open jobs take steps as long as due says so, an app's one after the other, and
-// tells how many are open after it.
+// stepTickets lets the jobs that meet a condition take steps as long as due is true. An app's job
+// waits until its earlier ones are over. It returns how many of the jobs are open afterwards.
 func (s *Service) stepTickets(where string, due func(*ticket) bool, args ...any) (open int, err error) {
 	err = s.world.Change(context.Background(), func(e *facts.Edit) error {
 		tx := e.Tx
@@ -177,7 +178,7 @@ func (s *Service) stepTickets(where string, due func(*ticket) bool, args ...any)
 			return err
 		}
 		run := &jobRun{call: call{s: s, tx: tx, account: e}, apps: map[string]*accountApp{}, changed: map[string]bool{}}
-		ended := map[string]time.Time{} // the app's job before
+		ended := map[string]time.Time{} // when the app's earlier job took its last step
 		waits := map[string]bool{}
 		for _, t := range tickets {
 			if waits[t.App] {
@@ -209,7 +210,7 @@ func (s *Service) stepTickets(where string, due func(*ticket) bool, args ...any)
 	return open, err
 }
 
-// jobRun is what jobs do in one transaction: each app is read and kept once.
+// jobRun holds the apps that jobs work on in one transaction: each is read once and saved once.
 type jobRun struct {
 	call    call
 	apps    map[string]*accountApp
@@ -226,7 +227,7 @@ func (r *jobRun) app(token string) (*accountApp, error) {
 	return a, err
 }
 
-// save keeps the apps that jobs have changed.
+// save writes the apps that jobs have changed to the database.
 func (r *jobRun) save() error {
 	for _, token := range slices.Sorted(maps.Keys(r.changed)) {
 		if err := r.call.save(r.apps[token]); err != nil {
@@ -236,7 +237,7 @@ func (r *jobRun) save() error {
 	return nil
 }
 
-// step takes one step of a job.
+// step takes one step of a job: it opens the job, or copies its next section.
 func (r *jobRun) step(t *ticket) error {
 	if t.Status == ticketNew {
 		t.Status = ticketOpened

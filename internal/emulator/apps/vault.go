@@ -47,7 +47,7 @@ func (r *vaultRecord) scan(row interface{ Scan(...any) error }) error {
 	return row.Scan(&r.id, &r.section, &r.store, &r.sealed, &r.created, &r.updated)
 }
 
-// findRecord returns nil when there is none.
+// findRecord returns the first record that meets a condition, or nil when there is none.
 func findRecord(tx *sql.Tx, where string, args ...any) (*vaultRecord, error) {
 	r := &vaultRecord{}
 	err := r.scan(tx.QueryRow(vaultColumns+where, args...))
@@ -60,12 +60,13 @@ func findRecord(tx *sql.Tx, where string, args ...any) (*vaultRecord, error) {
 	return r, nil
 }
 
-// firstRecord is the oldest record; nil when the vault is empty.
+// firstRecord returns the oldest record, or nil when the vault is empty.
 func firstRecord(tx *sql.Tx) (*vaultRecord, error) {
 	return findRecord(tx, "ORDER BY position LIMIT 1")
 }
 
-// putVault seals the data; a record of the same section and store gets it instead of what it had.
+// putVault answers POST /vault: it encrypts the data, which replaces that of a record of the same
+// section and store.
 func (c *call) putVault() (any, error) {
 	f := c.body
 	r := &vaultRecord{section: f.text("section"), store: f.optionalText("store"), created: stamp(c.now)}
@@ -111,9 +112,9 @@ func (c *call) putVault() (any, error) {
 	return r, nil
 }
 
-// readCloud reads the account's access to its cloud storage: what of it isn't secret goes into
-// apps' settings. What is wrong is told without a word of the data. Source: the service's page
-// about the vault.
+// readCloud reads the account's access to its cloud storage, and returns the part that isn't
+// secret, which goes into apps' settings. It notes what is wrong without a word of the data.
+// Source: the service's page about the vault.
 func readCloud(data string, body fields) map[string]any {
 	var value any
 	if json.Unmarshal([]byte(data), &value) != nil {
@@ -146,7 +147,7 @@ func readCloud(data string, body fields) map[string]any {
 	return out
 }
 
-// listVault answers GET /vault: every record, its data sealed.
+// listVault answers GET /vault: every record, with its data encrypted.
 func (c *call) listVault() (_ any, err error) {
 	rows, err := c.tx.Query(vaultColumns + "ORDER BY position")
 	if err != nil {
@@ -164,17 +165,17 @@ func (c *call) listVault() (_ any, err error) {
 	return out, rows.Err()
 }
 
-// vaultKey seals what the vault holds, by AES-256 in GCM. With Options.DB the key is in a file
-// beside it that only its owner may read, made when something is first sealed; else it is gone with
-// the process.
+// vaultKey encrypts the vault's data, by AES-256 in GCM. With Options.DB of package emulator the
+// key is in a file beside the database that only its owner may read, made when something is first
+// encrypted; without it the key is gone with the process.
 type vaultKey struct {
-	file string // "" keeps nothing
+	file string // "": the key isn't written to a file
 
 	mu   sync.Mutex
 	aead cipher.AEAD
 }
 
-// openVault makes sure that what a kept file's vault holds can be read.
+// openVault returns an error if the key in the vault's file can't decrypt the database's records.
 func (s *Service) openVault() error {
 	if s.vault.file == "" {
 		return nil
@@ -220,7 +221,7 @@ func (k *vaultKey) cipher() (cipher.AEAD, error) {
 	return k.aead, nil
 }
 
-// keyIn reads the key from a file, which gets this one if it isn't there.
+// keyIn returns the key in a file. If the file doesn't exist, it is made with the fresh key.
 func keyIn(file string, fresh []byte) ([]byte, error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -244,10 +245,11 @@ func keyIn(file string, fresh []byte) ([]byte, error) {
 	return key, nil
 }
 
-// about binds what is sealed to its place, so that it can't be moved to another.
+// about returns the additional data that binds encrypted data to its section and store, so that it
+// can't be moved to another record.
 func (r *vaultRecord) about() []byte { return fmt.Appendf(nil, "%q %q", r.section, r.store) }
 
-// seal puts the encrypted text into the record, after a fresh nonce.
+// seal encrypts a text into the record, behind a fresh nonce.
 func (k *vaultKey) seal(r *vaultRecord, plain string) error {
 	aead, err := k.cipher()
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package conformance holds the emulated service to the interface document, line by line: its tests
-// are written from the document alone, through the service's own address, and know nothing of the
-// emulator's insides. Without it the emulator could agree with our client and not with what was
-// agreed on.
+// Package conformance checks the emulated service against the interface document, line by line: its
+// tests are written from the document alone, use the service's own address, and know nothing of the
+// emulator's insides. Without it the emulator could agree with our client and not with the
+// document.
 //
-// It is tests only. ../interface.md is the document, ../conformance.md names for each of its lines
-// the tests that hold it, here and elsewhere; internal/house compares the two with the tests that
-// there are.
+// It has only tests. ../interface.md is the document. ../conformance.md names, for each line of the
+// document, the tests that check it, here and elsewhere; internal/house compares both files with
+// the tests that exist.
 package conformance

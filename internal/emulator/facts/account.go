@@ -11,9 +11,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/store"
 )
 
-// Account is the apps and events of one moment. It doesn't change: whoever declares something makes
-// another one, and an answer is made from the one that it began with. Apps keep their places, and
-// none goes away.
+// Account is the apps and events of one moment. It doesn't change: a declaration makes another
+// Account, and an answer is made from the one with which it began. Apps keep their indexes, and
+// none is removed.
 type Account struct {
 	Apps    []App
 	MadeUp  int // so many of Apps come from the seed; those behind them were declared
@@ -22,7 +22,7 @@ type Account struct {
 	names *Names
 }
 
-// Find is the place of an app, or -1.
+// Find returns the index of an app, or -1.
 func (a *Account) Find(token string) int {
 	return slices.IndexFunc(a.Apps, func(app App) bool { return app.Token == token })
 }
@@ -33,8 +33,7 @@ type Declared struct {
 	Events                         []AppEvent // their slugs don't matter
 }
 
-// Edit is a transaction that may declare things. The world's account is another one once it is
-// committed.
+// Edit is a transaction that may declare things. Once it is committed, its account is the world's.
 type Edit struct {
 	*sql.Tx
 	w       *World
@@ -52,9 +51,9 @@ func (w *World) Change(ctx context.Context, do func(*Edit) error) error {
 	}, func() { w.account.Store(e.account) })
 }
 
-// Declare brings the account up to an app of app automation: a new one has traffic from yesterday
-// on, so that reports of whole days show it at once; a known one takes its name and the events that
-// it lacks. Nothing is taken away.
+// Declare adds an app of app automation to the account, or updates it. A new app has traffic from
+// yesterday on, so that reports of whole days show it at once. A known one gets the name and the
+// events that it lacks. No event is removed.
 func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
 	i := e.account.Find(d.Token)
 	if i < 0 {
@@ -99,7 +98,7 @@ func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
 	return nil
 }
 
-// copy makes the account one that may be changed.
+// copy returns the edit's account as a copy that may be changed.
 func (e *Edit) copy() *Account {
 	if !e.own {
 		e.account, e.own = e.account.clone(), true
@@ -121,8 +120,8 @@ func (a *Account) clone() *Account {
 	return out
 }
 
-// addApp adds an app whose traffic begins on a day. All of it but the numbers of its rows comes
-// from its token, so that it doesn't matter what was declared before.
+// addApp adds an app whose traffic begins on a day. Everything in it except the numbers of its rows
+// comes from its token, so that it doesn't matter what was declared before.
 func (a *Account) addApp(seed int64, d Declared, firstDay int) {
 	origin := MaxApps + streamOf(seed, 11, d.Token).Below(1_000_000_000)
 	app := App{Token: d.Token, Name: d.Name, OSNames: []string{d.Platform}, StoreID: d.StoreID, FirstDay: firstDay,
@@ -146,8 +145,9 @@ func (a *Account) rename(i int, name string) {
 	}
 }
 
-// addEvent adds an app's event to the one of its slug, or as a new one. What it is like comes from
-// its slug, and for the names that the seed has from those.
+// addEvent adds an app's event to the event of the same slug, or as a new event, and returns how
+// often it occurs. What a new event is like comes from its slug, or from the seed's event of the
+// same name if there is one.
 func (a *Account) addEvent(seed int64, i int, event AppEvent) eventRate {
 	c, app := &a.Catalog, &a.Apps[i]
 	event.Slug = c.slugFor(event)
@@ -177,7 +177,7 @@ func (a *Account) addEvent(seed int64, i int, event AppEvent) eventRate {
 
 // RenameEvent gives an event another name, and so another slug, in all of its apps, as somebody
 // does in the dashboard. Its tokens and numbers stay. With an empty name the event is archived: it
-// is listed no more. A kept file forgets both.
+// is listed no more. The database file doesn't keep either, so both are undone by a restart.
 func (e *Edit) RenameEvent(slug, name string) error {
 	old, known := e.account.Catalog.Index[slug]
 	next := e.account.Catalog.slugOf(name, "")
@@ -206,8 +206,8 @@ func (e *Edit) RenameEvent(slug, name string) error {
 	return nil
 }
 
-// slugFor is the slug of an event that is to be added. A name without a slug of its own has that of
-// its first token.
+// slugFor returns the slug of an event that is to be added. If its name makes no slug, the slug is
+// the one that was made of the first token under that name.
 func (c *Catalog) slugFor(event AppEvent) string {
 	slug := c.slugOf(event.Name, event.Token)
 	if strings.HasPrefix(slug, "event_") {
@@ -220,7 +220,8 @@ func (c *Catalog) slugFor(event AppEvent) string {
 	return slug
 }
 
-// definition is what an event of this number is like: one of the seed's, or made up from its slug.
+// definition returns what an event of this number is like: the seed's definition, or one made up
+// from the event's slug.
 func (a *Account) definition(seed int64, number int, event AppEvent) eventDef {
 	if number < len(a.names.events) {
 		return a.names.events[number]
@@ -230,7 +231,7 @@ func (a *Account) definition(seed int64, number int, event AppEvent) eventDef {
 		price: r.Between(1, 20) * 490_000}
 }
 
-// loadDeclared brings a kept file's account up to what was declared before.
+// loadDeclared adds to the account what the database file says was declared in earlier runs.
 func (w *World) loadDeclared(ctx context.Context, tx *sql.Tx) error {
 	a := w.Account().clone()
 	rows, err := tx.QueryContext(ctx,

@@ -10,11 +10,12 @@ type AdSource struct{ Name, Slug string }
 // A fact's ad revenue and ad impressions come from one source as a whole, so sources add up exactly
 // to the total:
 //
-//   - ad_revenue_{src} is the row expression "(f.ad_source=N)*f.ad_revenue" with N the index; likewise with any
-//     other row of ad revenue or ad impressions, cohort ones included.
-//   - Every row expression of ad impressions, and of ad revenue that isn't made of f.ad_revenue or d.adpu, has a factor
-//     {ads}: 1, or under ad_revenue_sources 1 for the sources listed and 0 for others. f.ad_revenue and d.adpu carry
-//     that factor of themselves.
+//   - ad_revenue_{src} is the row expression "(f.ad_source=N)*f.ad_revenue" with N the index. The
+//     same factor goes before any other row expression of ad revenue or ad impressions, also those
+//     of cohorts.
+//   - Every row expression of ad impressions, and of ad revenue that isn't made of f.ad_revenue or
+//     d.adpu, has a factor {ads}: 1, or under ad_revenue_sources 1 for the sources listed and 0 for
+//     others. f.ad_revenue and d.adpu have that factor in them.
 var AdSources = []AdSource{
 	{"unknown", "unknown"}, {"IronSource", "ironsource"}, {"AppLovin Max", "applovin_max"}, {"MoPub", "mopub"},
 	{"S2S Ad Revenue", "s2s"}, {"Admost", "admost"}, {"Admost SDK", "admost_sdk"}, {"AdMob", "admob"},
@@ -30,7 +31,7 @@ var AdSources = []AdSource{
 // largest first.
 var adShares = [...]int{400_000, 250_000, 150_000, 100_000, 60_000, 40_000}
 
-// adShare is the part of an app's rows that a source brings, in parts per million.
+// adShare returns the part of an app's rows that a source brings, in parts per million.
 func adShare(origin, source int) int {
 	// 7 has no factor in common with 22 sources: the apps' six differ, and any dozen apps use them
 	// all.
@@ -41,7 +42,7 @@ func adShare(origin, source int) int {
 	return 0
 }
 
-// adSourceAt is the source of an app at x of a million.
+// adSourceAt returns the source in whose share of an app's rows x lies, with 0 <= x < 1,000,000.
 func adSourceAt(origin, x int) int {
 	for n := range AdSources {
 		if x -= adShare(origin, n); x < 0 {

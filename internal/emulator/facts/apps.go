@@ -11,9 +11,9 @@ type App struct {
 	Slices  []Slice // its traffic; their ids are consecutive
 
 	StoreID  string // in its platform's store, of an app that was declared
-	FirstDay int    // with traffic, counted from 1970-01-01; 0: all days of the world
+	FirstDay int    // first day with traffic, counted from 1970-01-01; 0: all days of the world
 
-	renamed []Slice // of labels that were changed for some days; there is no traffic of their own
+	renamed []Slice // copies of Slices, with labels that hold for some days; they have no traffic of their own
 
 	origin int // what all but the numbers of its rows is made from: its place in the seed's account, or of its token
 	volume int // installs of an ordinary day
@@ -27,6 +27,7 @@ type AppEvent struct {
 var appOSNames = [][]string{{"android", "ios"}, {"ios"}, {"android"}, {"android", "ios", "unknown"},
 	{"android", "fire-tv"}, {"ios", "windows"}}
 
+// makeApps makes the n apps of a seed.
 func (names *Names) makeApps(seed int64, n int) []App {
 	apps := make([]App, n)
 	taken := map[string]bool{}
@@ -50,5 +51,5 @@ func (names *Names) makeApps(seed int64, n int) []App {
 	return apps
 }
 
-// volumeOf is how many installs an app has on an ordinary day.
+// volumeOf draws how many installs an app has on an ordinary day.
 func volumeOf(r *Random) int { return 60 << r.Below(6) * r.Between(80, 140) / 100 }

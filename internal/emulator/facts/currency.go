@@ -1,6 +1,6 @@
 package facts
 
-// Rate is units of a currency for num/den US dollars' worth: amount_usd * num / den.
+// Rate converts US dollars to a currency: amount = amount_usd * Num / Den.
 type Rate struct {
 	Num, Den   int
 	Code, Name string
@@ -26,7 +26,7 @@ var Rates = []Rate{
 	{3900, 1, "COP", "Colombian Peso"}, {37, 10, "PEN", "Peruvian Sol"},
 }
 
-// Label is the currency as the dimension shows it.
+// Label returns the currency as the dimension shows it.
 func (r Rate) Label(dimension string) string {
 	if dimension == "currency_code" {
 		return r.Code

@@ -39,7 +39,8 @@ var partners = []partnerDef{
 // A Partner is an advertising partner, as reports show it.
 type Partner struct{ ID, Slug, Name string }
 
-// Partners are the advertising partners of reports, without organic and unknown, which are none.
+// Partners returns the advertising partners of reports, without organic and unknown, which are
+// none.
 func Partners() (list []Partner) {
 	for _, p := range partners {
 		if p.slug != "organic" && p.slug != "unknown" {
@@ -49,7 +50,8 @@ func Partners() (list []Partner) {
 	return list
 }
 
-// devices are what runs an OS: device types, store types and the platform.
+// devices has, by os_name, the device types, the store types and the platform of that system. A
+// word that is repeated is drawn more often.
 var devices = map[string]struct {
 	types, stores []string
 	platform      string
@@ -64,8 +66,8 @@ var devices = map[string]struct {
 
 var sourceNames = []string{"Feed", "Stories", "Audience Network", "unknown"}
 
-// describe fills in the texts of the app's slices, from a stream of their own: what else was made
-// stays what it was.
+// describe fills in the texts of the app's slices. It draws from a stream of its own, so that it
+// doesn't change what else is made from the seed.
 func (names *Names) describe(seed int64, a *App) {
 	for i := range a.Slices {
 		s := &a.Slices[i]
@@ -103,8 +105,8 @@ func (names *Names) describe(seed int64, a *App) {
 	}
 }
 
-// describeAds fills in what an ad network tells; organic users have none of it, and the service's
-// own networks but one none either.
+// describeAds fills in what an ad network reports. Organic users have none of it. Of the service's
+// own networks only the one with a campaign has a campaign ID and a creative ID.
 func (names *Names) describeAds(s *Slice, texts map[string]string, r *Random, origin int) {
 	for _, column := range []string{"ad_account_id", "campaign_id_network", "adgroup", "adgroup_network",
 		"adgroup_id_network",
@@ -137,7 +139,7 @@ func (names *Names) describeAds(s *Slice, texts map[string]string, r *Random, or
 	}
 }
 
-// StoreID is an app's ID in a store, in the store's form.
+// StoreID returns an app's ID in a store, in the store's form.
 func StoreID(seed int64, appIndex int, store string) string {
 	r := NewRandom(seed, 10, appIndex)
 	switch store {

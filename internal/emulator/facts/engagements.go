@@ -23,13 +23,14 @@ type Engagement struct {
 	Network  string
 	Time     time.Time // UTC, whole seconds
 
-	Fact  *Fact // what it is part of: its spend is booked beside it
+	Fact  *Fact // the fact that it is part of; its spend goes into another row beside it
 	app   int
-	place int // of the fact among the day's that people were paid for
+	place int // index of Fact in paidFacts
 }
 
-// Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC,
-// of those that have data, and nothing that is still to come. They are sorted by day, then app.
+// Engagements lists the first perDay engagements of each app and day, sorted by day, then app. The
+// days are those by UTC between from and to, both included, that have data. Engagements later than
+// now are left out.
 func (w *World) Engagements(from, to time.Time, perDay int, now time.Time) iter.Seq[Engagement] {
 	account := w.Account()
 	first, last := max(DayOf(from), w.FirstDay), min(DayOf(to), DayOf(now))
@@ -50,8 +51,8 @@ func (w *World) Engagements(from, to time.Time, perDay int, now time.Time) iter.
 	}
 }
 
-// engagementOf makes the n-th engagement of a day of the app at this place; not ok when nobody was
-// paid on that day.
+// engagementOf makes the n-th engagement of a day of the app with this index; false when the app
+// has no paid facts on that day.
 func (w *World) engagementOf(a *App, app, day, n int) (Engagement, bool) {
 	if day < a.FirstDay {
 		return Engagement{}, false
@@ -73,8 +74,8 @@ func (w *World) engagementOf(a *App, app, day, n int) (Engagement, bool) {
 	}, true
 }
 
-// FindEngagement is the engagement of a Cost ID; not ok when it is nobody's, or of a day without
-// data.
+// FindEngagement returns the engagement of a Cost ID; false when no engagement has it, or when its
+// day has no data.
 func (w *World) FindEngagement(costID string, now time.Time) (Engagement, bool) {
 	parts := strings.Split(costID, "-")
 	if len(parts) != 5 || parts[0] != "emu" {
@@ -101,23 +102,25 @@ func (w *World) FindEngagement(costID string, now time.Time) (Engagement, bool) 
 	return e, ok && e.CostID == costID
 }
 
-// firstSpendRow is the first row of an app's day that is made of spend; makeDay's rows are below.
-// Each of them has four places from here on, one for each way of paying.
+// firstSpendRow is the first row number of an app's day that is for spend; makeDay's rows have
+// lower numbers. Each paid row of makeDay has four numbers from here on, one for each way of
+// paying.
 const firstSpendRow = 200
 
-// SpendRow is the id of the fact that spend for the engagement is part of, when it is paid for in
+// SpendRow returns the id of the fact that holds spend for the engagement when it is paid for in
 // this way.
 func (e Engagement) SpendRow(pricing int) int {
 	return (e.Fact.Day*MaxApps+e.app)*rowsPerDay + firstSpendRow + e.place*4 + pricing - 1
 }
 
-// paidDays remembers what paidFacts made: it is asked for every record of spend.
+// paidDays remembers what paidFacts made, because that is called for every record of spend.
 type paidDays struct {
 	mu   sync.Mutex
 	days map[appDay][]Fact
 }
 
-// paidFacts are an app's facts of a day that came by some network: neither organic nor a tester's.
+// paidFacts returns an app's facts of a day that came through some network: neither organic nor
+// test traffic.
 func (w *World) paidFacts(a *App, app, day int) []Fact {
 	p := &w.paid
 	k := appDay{app, day}

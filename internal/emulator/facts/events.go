@@ -113,7 +113,7 @@ func (c *Catalog) fill(seed int64, defs []eventDef, apps []App) {
 	slices.SortFunc(c.Records, func(a, b Event) int { return compareID(a, b.ID) })
 }
 
-// newEvent is an event that no app has yet.
+// newEvent returns an event that no app has yet.
 func newEvent(def eventDef, slug string) Event {
 	e := Event{ID: slug, Name: def.name, ShortName: def.short, Section: def.section, IsSkadEvent: def.skad,
 		Description: "Event " + def.name, Mapping: map[string][]string{}}
@@ -126,8 +126,8 @@ func newEvent(def eventDef, slug string) Event {
 // compareID orders records by their slugs.
 func compareID(e Event, slug string) int { return strings.Compare(e.ID, slug) }
 
-// slugOf is the slug of an event name; token names an event whose name has no letter or digit that
-// a slug may hold.
+// slugOf returns the slug of an event name. If the name has no letter or digit that a slug may
+// hold, the slug is made of token.
 func (c *Catalog) slugOf(name, token string) string {
 	if c.named {
 		return strings.ToLower(strings.Join(strings.Fields(name), " "))

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Names are what an account's apps, events, networks and campaigns are called. Both accounts have
-// as many of each, so that nearly the same draws of the seed make them.
+// Names are what an account's apps, events, networks and campaigns are called. Ordinary and Hostile
+// have equally many of each, so that nearly the same draws of the seed make both accounts.
 type Names struct {
 	apps      []string
 	countries []string
@@ -19,6 +19,7 @@ type Names struct {
 	events    []eventDef
 }
 
+// networkDef is an ad network, its partner's name, and how its traffic is paid for.
 type networkDef struct {
 	network, partner string
 	pricing          int
@@ -52,7 +53,7 @@ var Ordinary = &Names{
 }
 
 // Hostile names are such as people and machines have written: commas, quotes, line breaks,
-// formulas, blanks at the ends, several scripts, and what means that a value is missing.
+// formulas, blanks at the ends, several scripts, and words that stand for a missing value.
 var Hostile = &Names{
 	apps: []string{
 		"Sky Garden", "Puzzle \"Quest\", Deluxe", "Bakery Rush", "Кошки и кофе", "Word, Word & Word", "毎日パズル",
@@ -76,7 +77,7 @@ var Hostile = &Names{
 		"Season Pass":     "購入完了", "Gift Purchase": "Покупка"}),
 }
 
-// withPartners are the networks of partners that every account has, and more.
+// withPartners returns the networks of partners that every account has, and those of more.
 func withPartners(more ...networkDef) []networkDef {
 	return append([]networkDef{
 		{"Facebook Installs", "Facebook", PayImpression, true},
@@ -88,7 +89,7 @@ func withPartners(more ...networkDef) []networkDef {
 	}, more...)
 }
 
-// withNames are the events under other names.
+// withNames returns the events, with the names of some replaced: other is new names by old ones.
 func withNames(other map[string]string) []eventDef {
 	defs := slices.Clone(eventDefs)
 	for i := range defs {
@@ -97,11 +98,11 @@ func withNames(other map[string]string) []eventDef {
 	return defs
 }
 
-// systems are how names of campaigns write systems.
+// systems has, by os_name, how campaigns' names write the system.
 var systems = map[string]string{"android": "AND", "ios": "iOS", "fire-tv": "FireTV", "windows": "Win"}
 
-// nameCampaign gives the slices of a campaign their name, the n-th, with the campaign's ID as
-// networks append it. A name with a system is of that one alone.
+// nameCampaign gives the slices of a campaign the n-th name, with the campaign's ID behind it, as
+// networks append it. If the name contains a system, all the slices get the same one.
 func (names *Names) nameCampaign(n, id int, campaign []Slice) {
 	name := names.campaigns[n%len(names.campaigns)]
 	geo, system := campaign[0].country, campaign[0].OSName

@@ -15,8 +15,8 @@ const FactColumns = "id, day, slice, first_slice, ts, engagement, reattributed, 
 	"clicks, impressions, " +
 	"sessions, dau, spend, net_spend, net_drift, revenue, ad_revenue, pricing"
 
-// At is SQL for the facts of some ids, from first to before end, as they were at a moment of the
-// emulator's clock.
+// At returns SQL for the facts with first <= id < end, as they were at a moment of the emulator's
+// clock.
 func At(at time.Time, first, end int) string {
 	now, ids := at.UnixNano(), fmt.Sprintf("p.id>=%d AND p.id<%d", first, end)
 	const later = "(SELECT min(number) FROM past_facts l WHERE l.id=p.id AND l.until>%d)"
@@ -33,7 +33,7 @@ type Restated struct {
 	Note     string
 }
 
-// Restated lists what was restated, in its order.
+// Restated lists the restatements, in the order in which they were made.
 func (w *World) Restated(ctx context.Context) (list []Restated, err error) {
 	err = w.Store.Query(ctx, "SELECT at, first_day, last_day, changed, note FROM restatements ORDER BY number", nil,
 		func(rows *sql.Rows) error {
@@ -51,14 +51,16 @@ func (w *World) Restated(ctx context.Context) (list []Restated, err error) {
 	return list, err
 }
 
-// firstRenamed is the least ID of slices that were made by renaming others: no app's own comes near
-// it.
+// firstRenamed is the least ID of slices that were made by renaming others. No other slice has an
+// ID near it.
 const firstRenamed = 1 << 40
 
-// Labels are all slices that the app's facts may have: its traffic's, and those that were renamed.
+// Labels returns all slices that the app's facts may have: those of its traffic, and those that
+// were made by renaming.
 func (a *App) Labels() []Slice { return slices.Concat(a.Slices, a.renamed) }
 
-// makeRenamed makes a slice of another name for each of the table renamed, and notes it there.
+// makeRenamed makes a copy with these names, by column, of each slice in the table renamed, and
+// notes the copy's ID there.
 func (e *Edit) makeRenamed(ctx context.Context, names map[string]string) error {
 	var old []int
 	rows, err := e.QueryContext(ctx, "SELECT old FROM renamed ORDER BY old")
@@ -106,7 +108,7 @@ func (e *Edit) makeRenamed(ctx context.Context, names map[string]string) error {
 	return nil
 }
 
-// loadRenamed brings a kept file's account up to the slices that were made by renaming.
+// loadRenamed adds to the account the slices that the database file has from renaming.
 func (a *Account) loadRenamed(ctx context.Context, tx *sql.Tx) error {
 	rows, err := tx.QueryContext(ctx,
 		"SELECT id, app, organic, arpu, adpu, retention, has_network, "+strings.Join(TextColumns,

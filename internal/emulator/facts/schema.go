@@ -32,9 +32,9 @@ import (
 //	net_spend     what the ad network says in the end, and net_drift how far it was off at first, in millionths of it
 //	revenue, ad_revenue   by activity date
 //
-// What partners post to /cost is in rows of their own, one for each way of paying and row whose
-// engagements it is for: equal to that row in who and when, with spend and pricing, and 0 in every
-// other number.
+// What partners post to /cost is in rows of its own, one for each way of paying and each row whose
+// engagements it pays for. Such a row has the slices and the time of that row, a spend and pricing
+// of its own, and 0 in every other number.
 //
 // slices holds a combination of dimensions of one app: id; app, its index; organic, has_network, 0
 // or 1; arpu, adpu: what a user brings in the end by purchases and by ads; retention: quality of
@@ -44,14 +44,14 @@ import (
 // app_events holds how often the users of an app trigger an event (millionths a user and day), and
 // its price.
 //
-// restatements holds what was changed of facts that were there: number, from 1, in their order; at,
-// by the emulator's clock in nanoseconds since 1970; the days that it is about, how many facts it
-// changed, and a note. past_facts holds what these facts were before: a fact as it was until the
-// moment, when the restatement of this number changed it.
+// restatements holds the changes of facts that existed: number, from 1, in their order; at, by the
+// emulator's clock in nanoseconds since 1970; the days that a restatement is about, how many facts
+// it changed, and a note. past_facts holds these facts as they were before: until is the moment at
+// which the restatement of this number changed the fact.
 //
-// declared_apps holds what app automation made behind the seed's apps, and of those which of the
-// seed's it has renamed the place and the name; declared_events the events that it made: number in
-// app_events, name and token.
+// declared_apps holds the apps that app automation made, whose indexes follow those of the seed's
+// apps. Of the seed's apps that it renamed it holds only index and name. declared_events holds the
+// events that app automation made: number in app_events, name and token.
 var schema = `
 CREATE TABLE facts (id INTEGER PRIMARY KEY, day INT, slice INT, first_slice INT, ts INT, engagement INT, reattributed INT, sandbox INT,
 	ad_source INT, salt INT, installs INT, clicks INT, impressions INT, sessions INT, dau INT, spend INT, net_spend INT, net_drift INT,
@@ -96,7 +96,7 @@ func insertAccount(ctx context.Context, tx *sql.Tx, account *Account) error {
 	return store.Insert(ctx, tx, "app_events", 4, rates)
 }
 
-// insertSlices writes slices of the app at this place.
+// insertSlices writes slices of the app whose index is place.
 func insertSlices(ctx context.Context, tx *sql.Tx, place int, list []Slice) error {
 	var slices []any
 	for _, s := range list {

@@ -32,16 +32,16 @@ type Slice struct {
 	own         bool // one of ownNetworks
 }
 
-// ownNetworks are what the service itself calls users whom no link and no organic install explains.
-// Source: dashboards of clients. They have no campaign, and nobody is paid for them; %s is the
-// token of a tracker.
+// ownNetworks are the networks that the service itself gives to users whom no link and no organic
+// install explains. Source: dashboards of clients. They have no campaign, and nobody is paid for
+// them; %s is the token of a tracker.
 var ownNetworks = []string{"Untrusted Devices", "Unknown Devices", "Unknown Devices (restored %s)",
 	"Expired Attributions",
 	"Disabled Third Party Sharing Before Install", "Measurement Consent Updated Before Install", "Unknown"}
 
 // TextColumns are the columns of slices that are texts, in the order of Slice.Texts: every
-// dimension that isn't a date or a currency by its own slug, but the app's name; at the end what
-// other clients filter by.
+// dimension that isn't a date or a currency, under its own slug, but the app's name under app_name.
+// The last ones are what other clients filter by.
 var TextColumns = []string{"os_name", "device_type", "app_name", "app_token", "ad_account_id", "store_id", "store_type",
 	"network", "campaign",
 	"campaign_network", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network", "source_network",
@@ -50,7 +50,7 @@ var TextColumns = []string{"os_name", "device_type", "app_name", "app_token", "a
 	"partner_id", "partner",
 	"channel", "platform", "channel_id", "app_network", "tracker_token"}
 
-// TextOf is the slice's text in a column of TextColumns, or "" for another name.
+// TextOf returns the slice's text in a column of TextColumns, or "" for another name.
 func (s *Slice) TextOf(column string) string {
 	if i := slices.Index(TextColumns, column); i >= 0 {
 		return s.Texts[i]
@@ -61,8 +61,8 @@ func (s *Slice) TextOf(column string) string {
 // organicNetwork is the network of users who came by themselves.
 const organicNetwork = "Organic"
 
-// makeSlices lays out an app's traffic: organic users per system and country, campaigns, the
-// service's own networks. ids count from first.
+// makeSlices makes the slices of an app's traffic: organic users per system and country, campaigns,
+// and the service's own networks. Their IDs count up from first.
 func (names *Names) makeSlices(seed int64, origin, first int, osNames []string) []Slice {
 	networks, countries := names.networks, names.countries
 	r := NewRandom(seed, 2, origin)
@@ -99,7 +99,7 @@ func (names *Names) makeSlices(seed int64, origin, first int, osNames []string) 
 		s := Slice{OSName: osNames[i%len(osNames)], country: countries[(i+origin)%len(countries)], network: name,
 			campaign:    "unknown",
 			campaignNet: "unknown", partner: "unknown", weight: r.Between(1, 12), own: true}
-		if name == "Expired Attributions" { // stands for the campaign and its ID too
+		if name == "Expired Attributions" { // this name is also the campaign's name and its ID
 			s.campaign, s.campaignNet = name, name
 		}
 		add(s)

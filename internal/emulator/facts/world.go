@@ -11,7 +11,7 @@
 //	           └─── events                       ├── a day's facts ── SQLite ── reports
 //	app, day ────────────────────────────────────┘
 //	declared apps, events, names ── another Account, with slices of its own
-//	engagements (Cost IDs) ── name the fact that posted spend is booked beside
+//	engagements (Cost IDs) ── name the fact that posted spend belongs to
 package facts
 
 import (
@@ -36,11 +36,11 @@ const daysPerCommit = 64
 
 // World is all that the account's numbers are made from, and the database that keeps those which
 // were made. Facts are made on first touch, an app's day at a time, from (seed, app, day) alone: in
-// whatever order days are asked for, their facts are the same. What is declared goes on from there:
-// the database has it before Account shows it.
+// whatever order days are asked for, their facts are the same. What is declared later is in the
+// database before Account shows it.
 type World struct {
 	Seed     int64
-	FirstDay int // days since 1970-01-01: the first day with data; a kept file's own
+	FirstDay int // days since 1970-01-01: the first day with data, that of the database file if one existed
 	Store    *store.DB
 
 	account atomic.Pointer[Account]
@@ -77,17 +77,17 @@ func (w *World) populate(apps int, names *Names, events Catalog) {
 	w.account.Store(a)
 }
 
-// Account is the apps and events of now.
+// Account returns the current apps and events.
 func (w *World) Account() *Account { return w.account.Load() }
 
-// keepSchema are the tables of what a kept file remembers: which pairs of day and app have their
-// facts, and in one row what the facts were made from.
+// keepSchema has the tables that a database file needs to be used again: which pairs of day and app
+// have their facts, and in one row what the facts were made from.
 const keepSchema = `
 CREATE TABLE made (day INT, app INT, PRIMARY KEY (day, app)) WITHOUT ROWID;
 CREATE TABLE made_from (seed INT, apps INT, first_day INT, version TEXT);`
 
-// Open opens the world's database: see store.Open. more are the tables of others. A file that was
-// made from something else is refused; one that was made before goes on with its own first day.
+// Open opens the world's database: see store.Open. more is the schema of other packages' tables. A
+// file that was made from something else is refused. An existing file keeps its own first day.
 func (w *World) Open(file, more string) (err error) {
 	version := w.version(more)
 	w.Store, err = store.Open(file, func(ctx context.Context, tx *sql.Tx) error {
@@ -138,7 +138,8 @@ func (w *World) recognise(ctx context.Context, tx *sql.Tx, want string) error {
 // Close closes the world's database.
 func (w *World) Close() error { return w.Store.Close() }
 
-// version changes whenever the tables would be laid out or the facts be made in another way.
+// version returns a text that changes whenever the tables would be laid out or the facts be made in
+// another way.
 func (w *World) version(more string) string {
 	const someDay = 20_000
 	account := w.Account()
@@ -188,7 +189,7 @@ func (w *World) Ensure(apps []int, from, to int) error {
 	return nil
 }
 
-// release lets those go on who wait for these pairs; pairs that failed may be tried again.
+// release wakes the calls that wait for these pairs. Pairs that failed may be tried again.
 func (w *World) release(pairs []appDay, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,8 +202,8 @@ func (w *World) release(pairs []appDay, err error) {
 	}
 }
 
-// make writes the facts of those pairs that the database hasn't got yet: another process or an
-// earlier run may have made them.
+// make writes the facts of those pairs that the database doesn't have yet: another process or an
+// earlier run may have made some.
 func (w *World) make(pairs []appDay) error {
 	ctx := context.Background()
 	return w.Store.Change(ctx, func(tx *sql.Tx) error {
@@ -240,16 +241,17 @@ func markMade(ctx context.Context, tx *sql.Tx, pairs []appDay) (missing []appDay
 	return missing, nil
 }
 
-// DaySeconds are a day of UTC, and Million is what shares and micros are counted in.
+// DaySeconds is the length of a day of UTC, and Million the whole that shares and micros are parts
+// of.
 const (
 	DaySeconds = 24 * 60 * 60
 	Million    = 1_000_000
 )
 
-// DayOf is the number of days from 1970-01-01 to t's UTC date.
+// DayOf returns the number of days from 1970-01-01 to t's UTC date.
 func DayOf(t time.Time) int { return FloorDiv(int(t.Unix()), DaySeconds) }
 
-// DayTime is the beginning of a day by UTC.
+// DayTime returns the beginning of a day by UTC.
 func DayTime(day int) time.Time { return time.Unix(int64(day)*DaySeconds, 0).UTC() }
 
 // FloorDiv divides and rounds down, below zero too.

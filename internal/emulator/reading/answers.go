@@ -1,6 +1,6 @@
 package reading
 
-// The topics that all endpoints share.
+// The topics that concern all endpoints.
 const (
 	ErrorBody  = "error-body"
 	RetryAfter = "retry-after"
@@ -9,6 +9,7 @@ const (
 	Address    = "address-length"
 )
 
+// answers has the topics above with their readings.
 var answers = []Topic{
 	{ErrorBody, "Mapping of each error_code to each status code: not shown.", []Reading{
 		{"model", "answers errors with error_code and error_desc in JSON"},

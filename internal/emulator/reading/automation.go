@@ -17,10 +17,11 @@ const (
 	SignatureAnswer = "signature-answer"
 )
 
-// appLookup is what the document says of looking an app up.
+// appLookup is what the service's document says about looking an app up.
 const appLookup = "Returns app details by default store ID and platform, with an optional store filter. Query " +
 	"parameter names and response: not shown."
 
+// automation has the topics above with their readings.
 var automation = []Topic{
 	{AppAbsent, appLookup, []Reading{
 		{"400", `answers 400 "App not found" about an app that isn't there, by store ID and by token`},

@@ -1,15 +1,15 @@
-// Package reading lists where the interface document is silent, and in which ways a reasonable
-// service could fill each of these places. Without it emulator and client would share one guess of
-// ours, and no test would notice that the real service has another.
+// Package reading lists what the service's interface document leaves open, and the ways in which a
+// reasonable service could do each of these things. Without it, emulator and client would share one
+// guess of ours, and no test would notice that the real service does something else.
 //
-// A Topic is such a place and its Readings are what may stand there; the first is what the emulator
-// does unless it is told otherwise. A Set is one choice for each topic, and what the emulator's
-// parts look at:
+// A Topic is one thing that is left open, and its Readings are the ways to do it; the first is what
+// the emulator does by default. A Set is a choice of one reading for each topic, which the
+// emulator's endpoints look up:
 //
-//	--reading app-absent=404 ── New ── Set ── Set.Is(AppAbsent, "404") in the endpoint that answers
+//	--reading app-absent=404 ─ New ─ Set ─ Set.Is(AppAbsent, "404") in the endpoint that answers
 //
-// readings.md beside the emulator's documentation says what the client does under each, and which
-// test holds that.
+// readings.md beside the emulator's documentation says what the client does with each reading, and
+// which test checks that.
 package reading
 
 import (
@@ -21,11 +21,11 @@ import (
 // A Topic is one thing that the interface document leaves open.
 type Topic struct {
 	Name     string    // such as app-absent
-	Sentence string    // the document's words that leave it open; when nothing is said of it, the words nearest to it
+	Sentence string    // the words of the document that leave it open, or the nearest ones to what isn't mentioned
 	Readings []Reading // the first is the default
 }
 
-// A Reading is one way in which a service could do it.
+// A Reading is one way in which a service could do what its Topic is about.
 type Reading struct {
 	Name  string // such as 404
 	Means string // what the emulator does then, as a clause without a subject: "answers 404"
@@ -41,7 +41,7 @@ type Set struct {
 	chosen map[string]string // by topic; the rest have their defaults
 }
 
-// New makes a Set of choices such as "app-absent=404"; of two for one topic the later counts.
+// New returns the Set of choices such as "app-absent=404". Of two for one topic, the later counts.
 func New(choices ...string) (Set, error) {
 	s := Set{chosen: map[string]string{}}
 	for _, choice := range choices {
@@ -58,7 +58,7 @@ func New(choices ...string) (Set, error) {
 	return s, nil
 }
 
-// Of is the reading chosen for a topic. It panics on a topic that there isn't.
+// Of returns the name of the reading chosen for a topic. It panics if there is no such topic.
 func (s Set) Of(topic string) string {
 	if value, ok := s.chosen[topic]; ok {
 		return value
@@ -70,8 +70,8 @@ func (s Set) Of(topic string) string {
 	return t.Readings[0].Name
 }
 
-// Is reports whether the topic is read in the way of this name. It panics on a topic or a reading
-// that there isn't.
+// Is reports whether the reading of this name is chosen for the topic. It panics if there is no
+// such topic or reading.
 func (s Set) Is(topic, name string) bool {
 	if t, ok := find(topic); !ok || t.index(name) < 0 {
 		panic("reading: there is no " + topic + "=" + name)
@@ -79,6 +79,7 @@ func (s Set) Is(topic, name string) bool {
 	return s.Of(topic) == name
 }
 
+// find returns the topic of this name.
 func find(name string) (Topic, bool) {
 	for _, list := range [][]Topic{answers, automation, reporting, sharing, spend} {
 		if i := slices.IndexFunc(list, func(t Topic) bool { return t.Name == name }); i >= 0 {
@@ -88,10 +89,12 @@ func find(name string) (Topic, bool) {
 	return Topic{}, false
 }
 
+// index returns the index of the topic's reading of this name, or -1.
 func (t Topic) index(name string) int {
 	return slices.IndexFunc(t.Readings, func(r Reading) bool { return r.Name == name })
 }
 
+// names returns the names of the topic's readings.
 func (t Topic) names() []string {
 	var names []string
 	for _, r := range t.Readings {

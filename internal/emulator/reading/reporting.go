@@ -27,12 +27,14 @@ const (
 	EventSlugs        = "event-slugs"
 )
 
+// Sentences of the interface document that leave several topics open.
 const (
 	csvSentence    = "Returns filtered, aggregated data as CSV: a header row, then one row per group."
 	columnSentence = "Columns are the requested dimensions and metrics, headed by slug, or by human-readable name " +
 		"when readable_names=true."
 )
 
+// reporting has the topics above with their readings.
 var reporting = []Topic{
 	{UnknownParameters, "400 malformed request or unsupported parameters", []Reading{
 		{"ignore", "ignores parameters that the document doesn't have, but for filters of its dimensions and metrics"},

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Row is a choice of one reading for each topic, for New. Row 0 has all defaults, the rows before
-// Diagonal have every reading at least once, and all Rows rows have every two readings of different
-// topics together at least once.
+// Row returns a choice of one reading for each topic, for New. Row 0 has all defaults. The rows
+// before Diagonal together have every reading at least once, and all Rows rows have every pair of
+// readings of different topics at least once.
 func Row(n int) (choices []string) {
 	for i, t := range Topics() {
 		choices = append(choices, t.Name+"="+t.Readings[rows()[n%Rows()][i]].Name)
@@ -16,11 +16,11 @@ func Row(n int) (choices []string) {
 	return choices
 }
 
-// Rows is how many rows have every two readings of different topics together at least once.
+// Rows returns the number of rows that have every pair of readings of different topics.
 func Rows() int { return len(rows()) }
 
-// Diagonal is how many rows have every reading at least once: the n-th has the n-th reading of
-// every topic, counted round where it has fewer.
+// Diagonal returns the number of rows that have every reading at least once: the n-th row has the
+// n-th reading of every topic, and begins anew with the first reading of a topic that has fewer.
 func Diagonal() (n int) {
 	for _, t := range Topics() {
 		n = max(n, len(t.Readings))
@@ -28,10 +28,11 @@ func Diagonal() (n int) {
 	return n
 }
 
-// A pair is two readings of different topics, as places in Topics and in Topic.Readings. a is less
-// than b.
+// A pair is two readings of different topics: a and b are indexes of Topics, i and j of their
+// Readings. a is less than b.
 type pair struct{ a, i, b, j int }
 
+// pairOf returns the pair of reading i of topic a and reading j of topic b, in either order.
 func pairOf(a, i, b, j int) pair {
 	if a > b {
 		return pair{b, j, a, i}
@@ -39,11 +40,11 @@ func pairOf(a, i, b, j int) pair {
 	return pair{a, i, b, j}
 }
 
-// rows are the places of each row's readings. After the diagonal each begins with a pair that no
-// row has yet, and takes for one topic after the other, those of most readings first, the reading
-// that makes the most such pairs with what was taken before. That is the greedy algorithm of Cohen
-// and others, The AETG System (IEEE Transactions on Software Engineering 23, 1997), without its
-// lots.
+// rows returns, for each row, the index of the reading of every topic. After the diagonal, each row
+// begins with a pair that no row has yet. It then goes through the other topics, those of most
+// readings first, and takes the reading that makes the most such pairs with the ones taken before.
+// That is the greedy algorithm of Cohen and others, The AETG System (IEEE Transactions on Software
+// Engineering 23, 1997), without its random choices.
 var rows = sync.OnceValue(func() (rows [][]int) {
 	topics := Topics()
 	var pairs []pair
@@ -96,7 +97,8 @@ var rows = sync.OnceValue(func() (rows [][]int) {
 			}
 			most := -1
 			for k := range topics[a].Readings {
-				// So that among equals no reading comes first in every row.
+				// Each row begins at another reading, so that of several that make equally many
+				// pairs it isn't always the same one that is taken.
 				i, n := (k+len(rows))%len(topics[a].Readings), 0
 				for _, b := range taken {
 					if left[pairOf(a, i, b, row[b])] {

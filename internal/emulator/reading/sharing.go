@@ -11,6 +11,7 @@ const (
 	SharingForm    = "sharing-form"
 )
 
+// sharing has the topics above with their readings.
 var sharing = []Topic{
 	{SharingPartner, "an object keyed by partner ID; the reserved keys all (every partner) and dynamic_callbacks " +
 		"(dynamically created callbacks) are also accepted.", []Reading{

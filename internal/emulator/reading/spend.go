@@ -13,6 +13,7 @@ const (
 	SpendBusy       = "spend-busy"
 )
 
+// spend has the topics above with their readings.
 var spend = []Topic{
 	{SpendAuth, "The form in which the credential is sent: not shown.", []Reading{
 		{"bearer", "takes a partner's key as a Bearer token, or alone in the header of --spend-header"},

@@ -14,8 +14,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// A Movement is a number that became another at a moment of the emulator's clock: a line of its
-// book.
+// A Movement is a number of a report that changed at a moment of the emulator's clock.
 type Movement struct {
 	At     time.Time         `json:"at"`
 	Row    map[string]string `json:"row"` // the dimensions' values, day among them
@@ -23,30 +22,30 @@ type Movement struct {
 	Was    string            `json:"was"` // as reports show it; "0" or "0.0" for a row that wasn't there
 	Is     string            `json:"is"`
 	Delta  string            `json:"delta"` // exact
-	// The restatements of this moment, counted from 1; none: the clock alone.
+	// The restatements of this moment, counted from 1. Without any, the clock alone changed it.
 	By []int `json:"by,omitempty"`
 }
 
-// book is what a report of sums says of the account at one moment after the other. It asks no CSV:
+// book reads what a report of sums says at one moment after the other. It doesn't go through a CSV:
 // its numbers are the integers that SQLite adds up.
 type book struct {
 	s     *Service
 	v     url.Values
-	last  time.Time // whose meaning relative dates have
+	last  time.Time // the time to which relative dates are relative
 	names []string
 	units []metrics.Unit
 	slugs []string // of metrics
-	day   int      // place of the dimension day
+	day   int      // place of the dimension day, or -1
 }
 
-// entry is a row of the book.
+// entry is a row of the report.
 type entry struct {
 	labels []string
 	cells  []int64
 }
 
-// Totals are the rows of a report of sums, by their dimensions joined by "|", as it was at a moment
-// of the emulator's clock.
+// Totals returns the rows of a report of sums, by their dimensions joined by "|", as they were at a
+// moment of the emulator's clock.
 func (s *Service) Totals(ctx context.Context, v url.Values, at time.Time) (map[string]map[string]string, error) {
 	b, err := s.openBook(v, at)
 	if err != nil {
@@ -67,9 +66,8 @@ func (s *Service) Totals(ctx context.Context, v url.Values, at time.Time) (map[s
 	return out, nil
 }
 
-// Book lists what changed in a report of sums after since and until until, by the clock and by what
-// was restated, in the order of time, then of the rows. A day that wasn't there before is no
-// change.
+// Book lists what changed in a report of sums after since, up to and including until, by the clock
+// and by restatements, in the order of time, then of the rows. A day that appears is no change.
 func (s *Service) Book(ctx context.Context, v url.Values, since, until time.Time) ([]Movement, error) {
 	b, err := s.openBook(v, until)
 	if err != nil {
@@ -116,7 +114,7 @@ func (s *Service) Book(ctx context.Context, v url.Values, since, until time.Time
 	return out, nil
 }
 
-// compare is what moved in a row.
+// compare returns what changed in a row.
 func (b *book) compare(m moment, labels []string, was, is entry) (out []Movement) {
 	for i, slug := range b.slugs {
 		var from, to int64
@@ -139,20 +137,20 @@ func (b *book) compare(m moment, labels []string, was, is entry) (out []Movement
 	return out
 }
 
-// merged is the union of two sets of rows.
+// merged returns the union of two sets of rows.
 func merged(a, b map[string]entry) map[string]entry {
 	out := maps.Clone(a)
 	maps.Copy(out, b)
 	return out
 }
 
-// print is a number as reports show it.
+// print returns a number as reports show it.
 func (b *book) print(n int64, metric int) string {
 	text, _ := appendNumber(nil, n, b.units[metric]) // an integer is always printed
 	return string(text)
 }
 
-// openBook reads what the book is asked for.
+// openBook reads the parameters of the report that a book is about.
 func (s *Service) openBook(v url.Values, last time.Time) (*book, error) {
 	account := s.world.Account()
 	b := &book{s: &Service{s.opts, s.world, account, s.glossary.With(&account.Catalog)}, v: maps.Clone(v), last: last}
@@ -177,8 +175,8 @@ func (s *Service) openBook(v url.Values, last time.Time) (*book, error) {
 	return b, nil
 }
 
-// at is the report at a moment, of all its days or those given, and the newest day that has facts
-// then.
+// at returns the rows of the report at a moment, for all its days or those given, and the newest
+// day that has facts then.
 func (b *book) at(ctx context.Context, at time.Time, days *metrics.Period) (today string, rows map[string]entry,
 	err error) {
 	q, bad := b.s.parse(b.v, at)
@@ -214,5 +212,5 @@ func (b *book) at(ctx context.Context, at time.Time, days *metrics.Period) (toda
 	return today, rows, err
 }
 
-// dayText is a day since 1970-01-01 as reports show it.
+// dayText returns a day, counted from 1970-01-01, as reports show it.
 func dayText(day int) string { return facts.DayTime(day).Format(time.DateOnly) }

@@ -121,6 +121,7 @@ func (w *csvWriter) made(v int64, k metrics.Kind, halve bool) {
 	w.micros(v)
 }
 
+// bulkHours are what the labels of hours have behind the day.
 var bulkHours = func() (h [24]string) {
 	for i := range h {
 		h[i] = "T" + string([]byte{byte('0' + i/10), byte('0' + i%10)}) + ":00:00"

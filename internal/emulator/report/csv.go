@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// csvWriter writes RFC 4180 in large pieces, in the service's form: with LF and no more quotes than
-// needed, if nothing else is chosen.
+// csvWriter writes CSV by RFC 4180, in large pieces. If the readings choose nothing else, lines end
+// with LF, and there are no more quotes than needed, as in the service's answers.
 type csvWriter struct {
 	out   io.Writer
 	form  csvForm
@@ -21,6 +21,7 @@ type csvWriter struct {
 	err   error
 }
 
+// csvPiece is how many bytes are gathered before they are written out.
 const csvPiece = 32 << 10
 
 // sep writes the comma before every cell but a line's first.

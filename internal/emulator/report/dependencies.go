@@ -7,8 +7,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// dependencyRules say which ids attr_dependency gives for a dimension that is a name, under the
-// ids' slugs.
+// dependencyRules say which IDs, by their slugs, attr_dependency gives for a dimension that is a
+// name.
 var dependencyRules = []struct{ name, id string }{
 	{"campaign", "campaign_id_network"}, {"adgroup", "adgroup_id_network"}, {"creative", "creative_id_network"},
 	{"campaign_network", "campaign_id_network"}, {"adgroup_network", "adgroup_id_network"},
@@ -42,9 +42,8 @@ func (s *Service) dependencies(q *request) *dependencies {
 	return out
 }
 
-// dependency collects an id's values. Under attribution_source=first the attributed dimensions of a
-// row are another slice's than its others, so only those of the same sort say something about the
-// id.
+// dependency collects an ID's values. Under attribution_source=first, a row's attributed dimensions
+// are from another slice than its other ones, so only those of the same sort determine the ID.
 func (s *Service) dependency(q *request, id string, attributed bool) dependency {
 	d := dependency{slug: id, known: map[string][]string{}}
 	var texts []int
@@ -68,8 +67,8 @@ func (s *Service) dependency(q *request, id string, attributed bool) dependency 
 	return d
 }
 
-// of is a row's attr_dependency. Its values are texts, but for app_network, which is a list: an app
-// has several stores.
+// of returns a row's attr_dependency. Its values are texts, except app_network, which is a list,
+// because an app has several stores.
 func (d *dependencies) of(row []any) map[string]any {
 	out := map[string]any{}
 	for _, id := range d.ids {

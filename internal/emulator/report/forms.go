@@ -9,13 +9,13 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/reading"
 )
 
-// csvForm is what the interface document leaves open of an answer's CSV.
+// csvForm is the form of an answer's CSV, as far as the interface document leaves it open.
 type csvForm struct {
 	lineEnd string
-	quoted  bool   // every cell is
+	quoted  bool   // every cell is quoted
 	blank   bool   // a blank line ends the answer
 	numbers string // the reading of report-numbers
-	none    string // written for zero; "": zero is
+	none    string // written in place of zero if noneSet
 	noneSet bool
 	upper   bool // the header is in capitals
 	more    bool // there is a column that nobody asked for
@@ -93,7 +93,7 @@ func (w *csvWriter) figure(b []byte) {
 	w.buf = append(w.buf, text...)
 }
 
-// number is a number's text in the answer's form.
+// number returns a number's text in the answer's form.
 func (f *csvForm) number(text string) string {
 	x, err := strconv.ParseFloat(text, 64)
 	switch {

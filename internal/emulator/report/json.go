@@ -25,8 +25,8 @@ func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
 		x.Fail(bad)
 		return
 	}
-	// Before the rows, because it takes a connection of its own: with one held already, a crowd of
-	// reports could wait for each other without end.
+	// The totals come before the rows, because they take a database connection of their own: if
+	// each report held one already, many reports could wait for each other without end.
 	q.whole = true
 	totals, err := s.totals(r, q, wholePeriod, x.Fault)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
 	}))
 }
 
-// finish appends what stands behind the rows and totals of a report; cut says that its limit left
-// rows out.
+// finish appends what follows the rows and totals of a report; cut says that its limit left rows
+// out.
 func (w *jsonWriter) finish(q *request, cut bool) error {
 	warnings := "[]"
 	if cut {
@@ -78,8 +78,8 @@ func (w *jsonWriter) finish(q *request, cut bool) error {
 	return w.flush()
 }
 
-// jsonWriter writes rows as objects, in large pieces. An error of out stays in it, and what can't
-// be encoded.
+// jsonWriter writes rows as objects, in large pieces. It keeps the first error of out, or of a
+// value that can't be encoded.
 type jsonWriter struct {
 	out     interface{ Write([]byte) (int, error) }
 	columns []column
@@ -165,7 +165,7 @@ func (w *jsonWriter) flush() error {
 	return w.err
 }
 
-// immatureCohorts are, for each cohort metric of the report, the days whose installs haven't
+// immatureCohorts returns, for each cohort metric of the report, the days whose installs haven't
 // completed the metric's period yet.
 func (q *request) immatureCohorts() map[string][]string {
 	out := map[string][]string{}
@@ -183,9 +183,9 @@ func (q *request) immatureCohorts() map[string][]string {
 // wholePeriod is the dimension of a report over everything: one group, whatever the local time.
 var wholePeriod = metrics.Dimension{Slug: "all", Text: -1, Time: &metrics.TimeForm{SQL: "'all'%.0[1]s"}}
 
-// totals are the report's metrics over the rows of each value of a dimension, as objects of
-// numbers. They count what metric filters and the limit leave out; under fully_mature, which leaves
-// out groups, they are mature's.
+// totals returns the report's metrics over the rows of each value of a dimension, as objects of
+// numbers. They include rows that metric filters and the limit leave out. Under fully_mature, which
+// leaves out groups, they are those of mature.
 func (s *Service) totals(r *http.Request, q *request, by metrics.Dimension, f *wire.Fault) (map[string]string, error) {
 	all := q.Query
 	all.Dimensions, all.Sort, all.Bounds, all.Limit = []metrics.Dimension{by}, nil, nil, 0

@@ -11,8 +11,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// Has reports whether an answer by these dimensions, a comma list, is one of those that a silent
-// fault is in.
+// Has reports whether a silent fault applies to an answer by these dimensions, a comma list. of
+// says to which answers it applies: to totals, which are by dates and currencies alone, to rows, or
+// any.
 func Has(of, dimensions string) bool {
 	names := splitList(dimensions)
 	dated := func(slug string) bool {
@@ -23,8 +24,8 @@ func Has(of, dimensions string) bool {
 	return len(names) > 0 && (of == wire.OfAny || totals == (of == wire.OfTotals))
 }
 
-// leaveOut takes the app of a silent fault out of the report: one that is dropped, unless
-// app_token__in names it.
+// leaveOut takes the app of a silent fault out of the report: one that is hidden, or one that is
+// dropped, unless app_token__in names it.
 func (s *Service) leaveOut(q *request, v url.Values, f *wire.Fault) {
 	dropped := f != nil && f.Kind == wire.FaultDropApp && !slices.Contains(filterList(v.Get("app_token__in")), f.App)
 	if !dropped && f.Hidden() == "" {
@@ -34,17 +35,17 @@ func (s *Service) leaveOut(q *request, v url.Values, f *wire.Fault) {
 	q.Apps = slices.DeleteFunc(slices.Clone(q.Apps), func(app int) bool { return app == missing })
 }
 
-// lie is a silent fault of one answer. It goes by the rows' labels as the account has them.
+// lie is a silent fault of one answer. It picks rows by their labels as the account has them.
 type lie struct {
 	fault  *wire.Fault
-	where  map[int]string // by the dimension's place; -1 for one that the report doesn't have
+	where  map[int]string // labels to pick, by the dimension's place, which is -1 if the report lacks it
 	day    int            // place of the dimension that tells the day, or -1
-	halved int            // cell of the row, or -1
-	picked int            // rows that where has picked
+	halved int            // cell of the row that is halved, or -1
+	picked int            // how many rows matched where so far
 	given  int
 }
 
-// lie is what a silent fault makes of the report; without one it is nil.
+// lie returns what a silent fault does to the report's rows; it is nil without such a fault.
 func (q *request) lie(f *wire.Fault) *lie {
 	if !f.Silent() {
 		return nil
@@ -69,8 +70,8 @@ func (q *request) lie(f *wire.Fault) *lie {
 	return l
 }
 
-// drift is the cells of cohort metrics in a report by dates alone, and how many percent they are
-// higher than rows add up to.
+// drift returns the cells of cohort metrics in a report by dates alone, and by how many percent
+// they are higher than the sum of the rows. Other reports have no such cells.
 func (q *request) drift(chosen reading.Set, dimensions string) (cells []int, percent int64) {
 	percent, err := strconv.ParseInt(chosen.Of(reading.CohortDrift), 10, 64)
 	if err != nil || !Has(wire.OfTotals, dimensions) {
@@ -84,7 +85,7 @@ func (q *request) drift(chosen reading.Set, dimensions string) (cells []int, per
 	return cells, percent
 }
 
-// of says how often the next row comes, and whether its metric is halved.
+// of returns how often the next row is written, and whether its metric is halved.
 func (l *lie) of(label func(dimension int) string) (times int, halve bool) {
 	if l == nil {
 		return 1, false
@@ -112,7 +113,7 @@ func (l *lie) of(label func(dimension int) string) (times int, halve bool) {
 	return 1, false
 }
 
-// picks tells the rows that the fault is about.
+// picks tells whether the fault is about a row: each EveryRow-th of those that match where.
 func (l *lie) picks(label func(int) string) bool {
 	for i, want := range l.where {
 		if i < 0 || label(i) != want {

@@ -44,7 +44,8 @@ type platformItem struct {
 	AppState   string `json:"app_state"`
 }
 
-// filterLists gives the items of each filter. Names: the service's documents.
+// filterLists maps each filter to what lists its items. Source of the names: the service's
+// documents.
 var filterLists = map[string]func(*Service, filterSearch) []filterItem{
 	"overview_metrics": metricList(overviewPicker),
 	"cost_metrics":     metricList(costPicker),
@@ -82,7 +83,7 @@ var filterLists = map[string]func(*Service, filterSearch) []filterItem{
 		var out []filterItem
 		for _, r := range facts.Rates {
 			section := "Other Currencies"
-			if r.Code == "USD" { // of every app
+			if r.Code == "USD" { // the currency of every app
 				section = "Apps Currencies"
 			}
 			out = append(out, filterItem{ID: r.Code, Name: r.Name, Section: section})
@@ -175,7 +176,7 @@ func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 	}
 }
 
-// plainItems are values whose name is their ID.
+// plainItems returns items whose ID is their name.
 func plainItems(names []string) []filterItem {
 	var out []filterItem
 	for _, n := range names {
@@ -184,13 +185,13 @@ func plainItems(names []string) []filterItem {
 	return out
 }
 
-// modeItems are the values of an enumerated parameter of csv_report.
+// modeItems lists the values of an enumerated parameter of csv_report.
 func modeItems(name string) []filterItem {
 	i := slices.IndexFunc(modes, func(m mode) bool { return m.name == name })
 	return plainItems(strings.Split(modes[i].values, ","))
 }
 
-// utcOffsets are the offsets that clocks on Earth show.
+// utcOffsets lists the offsets from UTC that are in use.
 func utcOffsets() []string {
 	return strings.Fields(
 		`-12:00 -11:00 -10:00 -09:30 -09:00 -08:00 -07:00 -06:00 -05:00 -04:00 -03:30 -03:00 -02:00 -01:00 +00:00
@@ -198,7 +199,7 @@ func utcOffsets() []string {
 		+11:00 +12:00 +12:45 +13:00 +14:00`)
 }
 
-// dimensionItems are all dimensions.
+// dimensionItems lists all dimensions.
 func dimensionItems() []filterItem {
 	var out []filterItem
 	for _, d := range metrics.Dimensions {
@@ -227,7 +228,7 @@ func textList(idSlug, nameSlug string) func(*Service, filterSearch) []filterItem
 	}
 }
 
-// appItems are the account's apps with their stores, one for each store type of their data.
+// appItems lists the account's apps with their stores, one for each store type of their data.
 func (s *Service) appItems(f filterSearch) []filterItem {
 	var out []filterItem
 	for _, a := range s.account.Apps {

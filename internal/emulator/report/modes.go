@@ -62,8 +62,8 @@ func (q *request) readModes(v url.Values) (err *wire.Error) {
 	return q.readEngagements(v.Get("attribution_types"), chosen["attribution_type"])
 }
 
-// readEngagements reads attribution_types; older is attribution_type, its older form, which counts
-// when it is absent.
+// readEngagements reads attribution_types, which is list. older is attribution_type, its older
+// form, which counts when list is empty.
 func (q *request) readEngagements(list, older string) *wire.Error {
 	types := splitList(strings.ToLower(list))
 	if len(types) == 0 && older != "all" {

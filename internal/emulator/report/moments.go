@@ -9,16 +9,15 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// moment is a time at which numbers may have changed, with the days that it may have changed them
-// of.
+// moment is a time at which numbers may have changed, with the days whose numbers may have.
 type moment struct {
 	at   time.Time
 	days metrics.Period
 	by   []int
 }
 
-// moments are those after since and until until: each midnight by UTC, when days grow older, and
-// each restatement.
+// moments lists the moments after since, up to and including until: each midnight by UTC, when days
+// grow older, and each restatement.
 func (b *book) moments(restated []facts.Restated, since, until time.Time) (list []moment) {
 	add := func(at time.Time, days metrics.Period, by ...int) {
 		if !at.After(since) || at.After(until) {
@@ -46,7 +45,7 @@ func (b *book) moments(restated []facts.Restated, since, until time.Time) (list 
 	return list
 }
 
-// horizon is the age in days from which the book's metrics don't change by the clock.
+// horizon returns the age in days from which the clock no longer changes the book's metrics.
 func (b *book) horizon() int {
 	q, bad := b.s.parse(b.v, b.last)
 	if bad != nil {

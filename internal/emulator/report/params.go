@@ -13,14 +13,14 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// request is a report's request, read and checked: a query, and what is said of its answer's form.
+// request is a request for a report, read and checked: a query, and the form of its answer.
 type request struct {
 	metrics.Query
 	readable bool // the CSV is headed by readable names
-	written  bool // dates are as people write them
+	written  bool // dates are written as in "Jan 2, 2006", not by ISO 8601
 	blank    bool // missing values of dimensions are empty
 	small    bool // country codes are in small letters
-	whole    bool // an answer without rows is one like others
+	whole    bool // an answer without rows has the form of any other
 }
 
 // parse reads the parameters of a report.
@@ -61,7 +61,7 @@ func (s *Service) readDimensions(q *request, v url.Values) *wire.Error {
 	return nil
 }
 
-// dimension finds a dimension, whose weeks begin as the service's do.
+// dimension finds a dimension by its slug. Weeks begin on the day that the readings choose.
 func (s *Service) dimension(slug string) (metrics.Dimension, *wire.Error) {
 	d, err := metrics.FindDimension(slug)
 	if err == nil && slug == "week" && s.opts.Readings.Is(reading.WeekStart, "monday") {
@@ -86,7 +86,7 @@ func (s *Service) readMetrics(q *request, v url.Values) *wire.Error {
 	return nil
 }
 
-// readSort reads sort, and index, whose dimensions break its ties before the others do.
+// readSort reads sort and index. The dimensions of index break the ties of sort before others do.
 func (q *request) readSort(v url.Values) *wire.Error {
 	for _, name := range splitList(v.Get("sort")) {
 		slug, descending := strings.CutPrefix(name, "-")
@@ -163,7 +163,7 @@ func boolParam(v url.Values, name string, preset bool) (bool, *wire.Error) {
 // findRate finds a currency by its code, in any case; USD when there is none.
 func findRate(code string) (facts.Rate, *wire.Error) {
 	if code == "" {
-		code = "USD" // of every app
+		code = "USD" // the currency of every app
 	}
 	for _, r := range facts.Rates {
 		if strings.EqualFold(r.Code, code) {

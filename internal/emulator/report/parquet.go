@@ -32,8 +32,7 @@ func (s *Service) serveParquet(x *wire.Exchange, r *http.Request) {
 	}))
 }
 
-// writeParquet writes the rows as one Parquet file in batches; rows already stands on the first
-// one.
+// writeParquet writes the rows as one Parquet file in batches. rows is at its first row already.
 func writeParquet(x *wire.Exchange, columns []column, rows *answerRows) error {
 	body := x.PlainBody(parquetType)
 	w := parquet.NewWriter(body, parquetSchema(columns),
@@ -68,7 +67,7 @@ func writeParquet(x *wire.Exchange, columns []column, rows *answerRows) error {
 	return body.Close()
 }
 
-// parquetValue is a column's cell of a row, as its Parquet type.
+// parquetValue returns a column's cell of a row, as its Parquet type.
 func parquetValue(c column, row []any) (parquet.Value, error) {
 	switch v := c.value(row).(type) {
 	case string:
@@ -77,7 +76,7 @@ func parquetValue(c column, row []any) (parquet.Value, error) {
 		return parquet.DoubleValue(v), nil
 	case int64:
 		if c.unit == metrics.Micros {
-			// Divided once: the double nearest to the printed decimal.
+			// A single division gives the double nearest to the printed decimal.
 			return parquet.DoubleValue(float64(v) / facts.Million), nil
 		}
 		return parquet.Int64Value(v), nil
@@ -95,7 +94,7 @@ type orderedGroup struct {
 // Fields implements parquet.Node.
 func (g orderedGroup) Fields() []parquet.Field { return g.fields }
 
-// parquetSchema is the file's schema, in the order of the columns.
+// parquetSchema returns the file's schema, in the order of the columns.
 func parquetSchema(columns []column) *parquet.Schema {
 	g := orderedGroup{Group: parquet.Group{}}
 	for _, c := range columns {

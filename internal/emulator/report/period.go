@@ -141,12 +141,12 @@ func (q *request) readComparison(s string) *wire.Error {
 	return nil
 }
 
-// monthsBefore is the same day of the month n months before t, or that month's last day.
+// monthsBefore returns the same day of the month n months before t, or that month's last day.
 func monthsBefore(t time.Time, n int) int {
 	first := time.Date(t.Year(), t.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC)
 	last := first.AddDate(0, 1, -1).Day()
 	return facts.DayOf(first) + min(t.Day(), last) - 1
 }
 
-// days is the period of two days and those between.
+// days returns the period from one day to another, both included.
 func days(from, to int) metrics.Period { return metrics.Period{From: from, To: to} }

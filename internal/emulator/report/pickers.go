@@ -24,11 +24,12 @@ const (
 var sections = []string{"conversion", "fraud", "cost", "revenue", "retention", "events", "conversion_events",
 	"installs", "conversion_values"}
 
-// sectionSlug is the section, as the service's answers name it, in the words of the parameter.
+// sectionSlug returns the value of the parameter section for a section that the service's answers
+// name.
 func sectionSlug(name string) string {
 	slug := strings.ReplaceAll(strings.ToLower(name), " ", "_")
 	for _, part := range []string{"conversion_events", "conversion_values", "installs"} {
-		// "6 Conversion Events (6 Bit)", "Coarse Conversion Values", "Direct Installs".
+		// Such as "6 Conversion Events (6 Bit)", "Coarse Conversion Values", "Direct Installs".
 		if strings.Contains(slug, part) {
 			return part
 		}
@@ -36,7 +37,7 @@ func sectionSlug(name string) string {
 	return slug
 }
 
-// pickerOf is the list that a metric is in.
+// pickerOf returns the list that a metric is in.
 func pickerOf(d *metrics.Metric) picker {
 	switch section := sectionSlug(d.Section); {
 	case strings.Contains(d.Slug, "{e}"):
@@ -52,14 +53,14 @@ func pickerOf(d *metrics.Metric) picker {
 	return overviewPicker
 }
 
-// formatting is a kind in the service's words.
+// formatting returns the service's word for a kind of metric.
 func formatting(k metrics.Kind) string {
 	return map[metrics.Kind]string{metrics.Count: "integer", metrics.Money: "money", metrics.Ratio: "percent",
 		metrics.Decimal: "decimal", metrics.Seconds: "timeperiod", metrics.Precise: "money_precise"}[k]
 }
 
 // metricList lists a picker's metrics, sorted by slug: those of an event for every event, those of
-// a cohort for the usual periods. Who searches finds every period.
+// a cohort for the usual periods, or for every period in a search.
 func metricList(p picker) func(*Service, filterSearch) []filterItem {
 	return func(s *Service, search filterSearch) []filterItem {
 		cohorts := usualCohortPeriods()
@@ -97,7 +98,7 @@ func metricList(p picker) func(*Service, filterSearch) []filterItem {
 	}
 }
 
-// pickerDefs are the metrics of a picker, sorted by slug.
+// pickerDefs lists the metrics of a picker, sorted by slug.
 func (s *Service) pickerDefs(p picker) []*metrics.Metric {
 	var out []*metrics.Metric
 	for _, def := range s.glossary.All() {
@@ -108,15 +109,15 @@ func (s *Service) pickerDefs(p picker) []*metrics.Metric {
 	return out
 }
 
-// metricItem is a metric as an item of a list.
+// metricItem returns a metric as an item of a list.
 func metricItem(slug, label string, def *metrics.Metric) filterItem {
 	format := formatting(def.Kind)
 	return filterItem{ID: slug, Name: label, Section: def.Section, Formatting: &format,
 		Description: def.Formula, IncreaseIsNegative: worsens(def)}
 }
 
-// worsens says whether more of the metric is bad news; the service's documents name the field and
-// no metric of it.
+// worsens tells whether an increase of the metric is bad. The service's documents name the field,
+// but no metric that has it.
 func worsens(d *metrics.Metric) bool {
 	for _, part := range []string{"cost", "ecp", "uninstall", "deattribution", "gdpr_forget", "cancel"} {
 		if strings.Contains(d.Slug, part) {
@@ -126,7 +127,7 @@ func worsens(d *metrics.Metric) bool {
 	return d.Section == "Fraud"
 }
 
-// cohortNameItems are the cohort metrics without their period.
+// cohortNameItems lists the cohort metrics without their period.
 func (s *Service) cohortNameItems() []filterItem {
 	var out []filterItem
 	for _, def := range s.pickerDefs(cohortPicker) {
@@ -136,14 +137,15 @@ func (s *Service) cohortNameItems() []filterItem {
 	return out
 }
 
-// usualCohortPeriods are a dashboard's; the filter full_cohort_periods has all.
+// usualCohortPeriods lists the periods that a dashboard offers; the filter full_cohort_periods has
+// all.
 func usualCohortPeriods() []metrics.CohortPeriod {
 	const usual = "d0 d1 d2 d3 d4 d5 d6 d7 d14 d21 d28 d30 d60 d90 d120 w0 w1 w2 w3 w4 m0 m1 m2 m3"
 	return slices.DeleteFunc(allCohortPeriods(),
 		func(p metrics.CohortPeriod) bool { return !slices.Contains(strings.Fields(usual), p.Token) })
 }
 
-// allCohortPeriods are d0..d120, w0..w52 and m0..m36.
+// allCohortPeriods lists d0..d120, w0..w52 and m0..m36.
 func allCohortPeriods() []metrics.CohortPeriod {
 	var out []metrics.CohortPeriod
 	for _, unit := range []string{"d", "w", "m"} {

@@ -13,8 +13,8 @@ import (
 
 // servePivot answers GET /pivot_report: the rows of report under the value of one dimension, its
 // index, and totals by the values of every dimension. Source: the service's documents of 2024, and
-// clients that read it. Guessed: an index among several is refused, and a value's rows are an
-// element of rows each.
+// clients that read it. Two things are guessed: an index of several dimensions is refused, and each
+// value of the index is an element of rows.
 func (s *Service) servePivot(x *wire.Exchange, r *http.Request) {
 	v := r.URL.Query()
 	index := splitList(v.Get("index"))
@@ -96,7 +96,7 @@ func (s *Service) servePivot(x *wire.Exchange, r *http.Request) {
 	}))
 }
 
-// indexedBy is the request of the report whose first dimension is the pivot's index.
+// indexedBy returns the request for the report whose first dimension is the pivot's index.
 func indexedBy(r *http.Request, v url.Values, index string) *http.Request {
 	v.Del("index")
 	v.Set("dimensions", index+","+v.Get("dimensions"))

@@ -7,17 +7,17 @@ import "database/sql"
 type answerRows struct {
 	found *sql.Rows
 	lie   *lie
-	row   []any // the one that they stand on; its slice is used again for the next
+	row   []any // the current row; its slice is used again for the next one
 	into  []any
-	again int // how often the row is still to come
+	again int // how often the current row is still to be returned
 	some  bool
 	err   error
 
-	drifts  []int // cells of cohort metrics that are higher than rows add up to
-	percent int64 // by so much
+	drifts  []int // cells of cohort metrics that are made higher than the sum of the rows
+	percent int64 // by how much they are made higher
 }
 
-// newRows are the found rows of so many cells, before the first.
+// newRows returns the found rows, which have width cells. The first call of next goes to the first.
 func newRows(found *sql.Rows, width int, l *lie) *answerRows {
 	a := &answerRows{found: found, lie: l, row: make([]any, width), into: make([]any, width)}
 	for i := range a.row {
@@ -57,7 +57,7 @@ func (a *answerRows) next() bool {
 	return true
 }
 
-// each hands over the rows. They already stand on the first one, if there is one.
+// each calls use with the current row, to which next has gone before, and with all that follow.
 func (a *answerRows) each(use func(row []any) error) error {
 	for more := a.some; more; more = a.next() {
 		if err := use(a.row); err != nil {

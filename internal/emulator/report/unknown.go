@@ -11,9 +11,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// parameters are those of reports that aren't filters. Source: the interface document; the last
-// line's are of the service's OpenAPI description, and cost_mode is the older name of
-// ad_spend_mode.
+// parameters are the parameters of reports that aren't filters. Source: the interface document;
+// those of the last line are from the service's OpenAPI description, and cost_mode is the older
+// name of ad_spend_mode.
 var parameters = []string{"dimensions", "metrics", "date_period", "cohort_maturity", "readable_names", "utc_offset",
 	"timezone_id", "hour__between",
 	"attribution_types", "attribution_source", "reattributed", "iap_revenue_mode", "ad_revenue_sources", "os_names",
@@ -21,7 +21,7 @@ var parameters = []string{"dimensions", "metrics", "date_period", "cohort_maturi
 	"sort", "index", "format_dates", "period_over_period", "currency",
 	"attribution_type", "assisting_attribution_type", "limit", "include_attr_dependency", "drilldown", "cost_mode"}
 
-// refuseUnknown refuses parameters that aren't known, if the service is one that does.
+// refuseUnknown refuses parameters that aren't known, unless the readings choose to ignore them.
 func (s *Service) refuseUnknown(v url.Values, known func(name string) bool) *wire.Error {
 	if s.opts.Readings.Is(reading.UnknownParameters, "ignore") {
 		return nil
@@ -34,8 +34,8 @@ func (s *Service) refuseUnknown(v url.Values, known func(name string) bool) *wir
 	return nil
 }
 
-// filterOf cuts a parameter's name where its operator begins. A filter is known by its operator, or
-// by what it is about.
+// filterOf splits a filter's name into the dimension or metric and the operator. A name is that of
+// a filter when its operator is known, or else its dimension or metric.
 func (s *Service) filterOf(name string) (target, op string, known bool) {
 	i := strings.LastIndex(name, "__")
 	if i < 0 {

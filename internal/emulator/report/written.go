@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// writtenDates are the forms in which people write the dates of these dimensions. Years and
-// quarters are written as ever.
+// writtenDates are the forms of the dates of these dimensions under format_dates=true. Years and
+// quarters keep their form.
 var writtenDates = map[string]struct{ iso, written string }{
 	"hour":  {"2006-01-02T15:04:05", "Jan 2, 2006 15:04"},
 	"day":   {"2006-01-02", "Jan 2, 2006"},
@@ -14,8 +14,9 @@ var writtenDates = map[string]struct{ iso, written string }{
 	"month": {"2006-01", "January 2006"},
 }
 
-// shown is how the values of the i-th dimension are written, dates under format_dates=true, missing
-// values and country codes among them; nil: as they are.
+// shown returns the function that writes the values of the i-th dimension as the answer shows them:
+// dates under format_dates=true, missing values, and country codes. It is nil when they stay as
+// they are.
 func (q *request) shown(i int) func(string) string {
 	d := q.Dimensions[i]
 	switch form, dated := writtenDates[d.Slug]; {

@@ -11,14 +11,14 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// zoneNumbers are the digits that timezone_id takes. Only that 1 is a value is documented; the
-// table is a guess.
+// zoneNumbers has the zone of each number that timezone_id takes. Only that 1 is a value is
+// documented; the table is a guess.
 var zoneNumbers = []string{1: "UTC", "America/Los_Angeles", "America/New_York", "America/Sao_Paulo", "Europe/London",
 	"Europe/Berlin",
 	"Europe/Istanbul", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney"}
 
-// readZone reads timezone_id and utc_offset; the first goes before the second, and only it knows
-// daylight saving time. Unless names are taken, a timezone_id is a number.
+// readZone reads timezone_id and utc_offset. timezone_id goes before utc_offset, and only it knows
+// daylight saving time. Unless names is true, a timezone_id that isn't a number is ignored.
 func readZone(v url.Values, names bool) (*time.Location, *wire.Error) {
 	minutes, err := parseOffset(v.Get("utc_offset"))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// reply is the answer to a record in the form of the chosen readings. refused are the fixed words
-// of the books.
+// reply returns the answer to a record, in the form of the chosen readings. refused says in fixed
+// words why the record was refused.
 func (s *Service) reply(status int, refused string) wire.Reply {
 	switch {
 	case status == http.StatusOK:
@@ -47,7 +47,7 @@ func (s *Service) reply(status int, refused string) wire.Reply {
 	return a
 }
 
-// taken is the answer to a record that was taken.
+// taken returns the answer to a record that was taken.
 func (s *Service) taken() wire.Reply {
 	a := plain(http.StatusOK, 0)
 	switch s.opts.Readings.Of(reading.SpendAnswer) {

@@ -20,7 +20,8 @@ import (
 // document.
 const window = 7 * 24 * time.Hour
 
-// The states of a Cost ID. A pending one is nobody's engagement yet, and expires after window.
+// The states of a Cost ID. A pending one belongs to no known engagement yet, and expires after
+// window.
 const (
 	matched = iota // booked on its engagement's day
 	late           // came after the window: answered 200, because the service matches afterwards, but booked nowhere
@@ -30,7 +31,7 @@ const (
 
 var stateNames = []string{"matched", "late", "pending", "unrated"}
 
-// booked is what the books hold of one Cost ID.
+// booked is what is known of one Cost ID.
 type booked struct {
 	amount   int64
 	tag      string
@@ -43,8 +44,8 @@ type booked struct {
 	state    uint8
 }
 
-// books hold the spend that was taken. Every record is taken for good once it was answered 200:
-// with a kept file it is there by then.
+// books hold the spend that was taken. A record is taken for good once it was answered 200: if a
+// file is kept, the record is in it by then.
 type books struct {
 	keep *store.Log  // nil: nothing is kept
 	read reading.Set // what is refused, and what a Cost ID that is there already means
@@ -55,9 +56,9 @@ type books struct {
 	records map[string]booked // by Cost ID
 	rows    map[int]*factRow  // by the fact's id
 	dirty   map[int]bool      // rows that the facts lack
-	same    int               // arrivals of what was there
-	other   int               // that replaced what was there
-	tooLate int               // that changed nothing because the window was over
+	same    int               // arrivals with the content that was there
+	other   int               // arrivals that replaced what was there
+	tooLate int               // arrivals that changed nothing because the window was over
 }
 
 func newBooks(read reading.Set) *books {
@@ -78,7 +79,7 @@ func (b *books) take(rec record, e facts.Engagement, found bool, now time.Time) 
 	return http.StatusOK, "", kept.Wait()
 }
 
-// What is said of a Cost ID that is there already; againBare isn't told to the client.
+// The reasons to refuse a Cost ID that is there already. The client isn't shown againBare.
 const again, againBare = "cost_id: already used", "cost_id: used before"
 
 // refuses tells whether the chosen readings refuse a record for what the books have, or lack.
@@ -104,8 +105,8 @@ func (b *books) refuses(rec record, e facts.Engagement, found bool, now time.Tim
 	return 0, ""
 }
 
-// book is take in memory. The same content again changes nothing, other content replaces what was
-// there, unless the engagement is too old by now.
+// book does the part of take that is in memory. The same content again changes nothing. Other
+// content replaces what was there, unless the engagement is too old by now.
 func (b *books) book(rec record, e facts.Engagement, found bool, now time.Time) {
 	old, known := b.records[rec.costID]
 	tooLate := found && now.Sub(e.Time) > window
@@ -142,7 +143,7 @@ func (b *books) book(rec record, e facts.Engagement, found bool, now time.Time) 
 		r.row = e.SpendRow(int(rec.pricing))
 		b.move(r, e.Fact, +1)
 	}
-	b.records[strings.Clone(rec.costID)] = r // alone, without the request that it is a piece of
+	b.records[strings.Clone(rec.costID)] = r // a copy that doesn't keep the request in memory
 }
 
 // Summary is what arrived at /cost.
@@ -175,8 +176,8 @@ type Record struct {
 	Replaced int    // how often other content came
 }
 
-// Summary sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that
-// were refused.
+// Summary sums up what arrived at /cost. That includes earlier arrivals in a kept file, except
+// those that were refused.
 func (s *Service) Summary() Summary {
 	b, now := s.books, s.opts.Now()
 	b.mu.Lock()
@@ -225,6 +226,7 @@ func (s *Service) Records() []Record {
 	return out
 }
 
+// stateAt returns the name of a record's state at a time.
 func (r booked) stateAt(now time.Time) string {
 	if r.state == pending && now.Sub(time.Unix(r.received, 0)) > window {
 		return "expired"
@@ -232,8 +234,8 @@ func (r booked) stateAt(now time.Time) string {
 	return stateNames[r.state]
 }
 
-// Admin answers the admin calls about spend; known is false for other calls. Without an answer it
-// has answered by itself.
+// Admin answers the admin calls about spend; known is false for other calls. If it returns no
+// answer to a known call, it has answered it by itself.
 func (s *Service) Admin(x *wire.Exchange, call string) (answer any, known bool) {
 	switch call {
 	case "GET spend":

@@ -25,7 +25,7 @@ var costTypes = []string{"cpi", "cpc", "cpm", "cpe"}
 
 // record is a checked record. Amounts are in units of 0.00001 of the currency.
 type record struct {
-	pricing  uint8 // payInstall to payEvent
+	pricing  uint8 // place in costTypes, counted from 1
 	currency uint8 // place in isoCodes
 	amount   int64
 	costID   string
@@ -38,8 +38,8 @@ const (
 	bodyLimit      = 64 << 10
 )
 
-// parameters are the query and the form of a request, those of the two that are read. refused says
-// in fixed words why the form can't be.
+// parameters returns the query and the form of a request, or the one of them that the readings
+// choose. refused says in fixed words why the form can't be read.
 func (s *Service) parameters(r *http.Request) (sent []string, refused string) {
 	from := s.opts.Readings.Of(reading.SpendParameters)
 	if from != "form" {
@@ -80,8 +80,8 @@ func (s *Service) readRecord(method string, sent []string) (rec record, refused 
 	return v.check()
 }
 
-// read takes what isn't there yet from a query or a form: the query goes before the form, a first
-// value before others.
+// read sets those parameters from a query or a form that aren't set yet. So the query, which is
+// read first, goes before the form, and a first value before others.
 func (v *params) read(encoded string) (refused string) {
 	for encoded != "" {
 		var pair string
@@ -102,6 +102,7 @@ func (v *params) read(encoded string) (refused string) {
 	return ""
 }
 
+// check returns the record of the parameters. refused says in fixed words what is wrong with them.
 func (v *params) check() (rec record, refused string) {
 	for i, value := range v {
 		if value == "" {
@@ -130,7 +131,7 @@ func (v *params) check() (rec record, refused string) {
 	return record{pricing: uint8(pricing), currency: currency, amount: amount, costID: v[3], tag: v[4]}, ""
 }
 
-// values are the record's parameters in their shortest form.
+// values returns the record's parameters in their shortest form.
 func (rec record) values() params {
 	return params{costTypes[rec.pricing-1], strings.ToLower(isoCodes[rec.currency]), amountText(rec.amount), rec.costID,
 		rec.tag}

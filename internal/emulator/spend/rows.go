@@ -25,8 +25,8 @@ type entry struct {
 	sum      int64
 }
 
-// move adds a record to its row, sign 1, or takes it out again, sign -1. f is the row's when it may
-// be new.
+// move adds a record to its row when sign is 1, and takes it out again when sign is -1. f is the
+// fact of a row that may be new.
 func (b *books) move(r booked, f *facts.Fact, sign int) {
 	if r.row == 0 {
 		return
@@ -50,9 +50,9 @@ func (b *books) move(r booked, f *facts.Fact, sign int) {
 	b.dirty[r.row] = true
 }
 
-// micros is the row's spend in micros of USD. It is rounded up, so that a report in the record's
-// own currency, which rounds down, shows what was sent, where a micro of USD is no more than a
-// micro of the currency.
+// micros returns the row's spend in micros of USD. It is rounded up, so that a report in the
+// record's own currency, which rounds down, shows what was sent, where a micro of USD is no more
+// than a micro of the currency.
 func (row *factRow) micros() (usd int64) {
 	for _, e := range row.entries {
 		amount := e.sum * 10 // a unit is ten micros
@@ -65,7 +65,7 @@ func (row *factRow) micros() (usd int64) {
 	return usd
 }
 
-// up divides what isn't negative and rounds up.
+// up divides numbers that aren't negative, and rounds up.
 func up(a, b int64) int64 { return (a + b - 1) / b }
 
 // publish brings the facts up to what the books say: a report that begins after it shows every
@@ -97,8 +97,8 @@ func (b *books) publish(s *store.DB) error {
 	return nil
 }
 
-// changed takes the rows that the facts lack: the ids of all of them, and what they are by now. A
-// row whose last record was moved elsewhere is nothing.
+// changed takes the rows that the facts lack: it returns the ids of all of them, and their content
+// by now. A row whose last record was moved elsewhere has only an id.
 func (b *books) changed() (ids []int, rows []facts.Fact) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,6 +117,7 @@ func (b *books) changed() (ids []int, rows []facts.Fact) {
 	return ids, rows
 }
 
+// mark notes again that the facts lack some rows.
 func (b *books) mark(ids []int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

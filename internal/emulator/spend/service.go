@@ -27,7 +27,8 @@ import (
 // Path is where partners post spend.
 const Path = "/cost"
 
-// Options say who may post spend. Their fields are those of Options.
+// Options say who may post spend, and how it is answered. Fields without a comment are explained in
+// the emulator's Options.
 type Options struct {
 	Partners map[string]string
 	Header   string
@@ -46,7 +47,7 @@ type Service struct {
 	posts atomic.Int64
 }
 
-// New makes the endpoint. Of a kept file's log it makes the books that it comes to.
+// New makes the endpoint. If a file is kept, it restores the books from the log in it.
 func New(w *facts.World, o Options) (*Service, error) {
 	s := &Service{opts: o, world: w, books: newBooks(o.Readings)}
 	return s, s.openBooks()
@@ -75,8 +76,9 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	x.Deliver(reply, plain)
 }
 
-// take does what the request asks, in the order of credential, form, permission. refused says in
-// fixed words why it didn't; the statuses' own names say it to the client.
+// take takes the record of a request, after it has checked the credential, the form and the
+// permission, in this order. refused says in fixed words why it wasn't taken; by default the client
+// is shown the status's name instead.
 func (s *Service) take(r *http.Request) (status int, refused string, err error) {
 	sent, refused := s.parameters(r)
 	network, known := s.partner(r.Header, sent)
@@ -132,7 +134,7 @@ func (s *Service) partner(h http.Header, sent []string) (network string, known b
 	return network, known && key != ""
 }
 
-// busy tells whether the next record is one too many, and what it is answered.
+// busy tells whether the next record is one too many, and the status with which it is answered.
 func (s *Service) busy() (status int, busy bool) {
 	if s.opts.Readings.Is(reading.SpendBusy, "never") || s.posts.Add(1)%mostPosts != 0 {
 		return 0, false
@@ -143,7 +145,7 @@ func (s *Service) busy() (status int, busy bool) {
 	return http.StatusTooManyRequests, true
 }
 
-// mostPosts is how many records come between two that are answered that they are too many.
+// mostPosts says how often a record is answered that there are too many: the last of each 500 is.
 const mostPosts = 500
 
 // plain answers with the status's name, as the documents have it for /cost.

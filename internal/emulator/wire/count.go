@@ -8,7 +8,7 @@ import (
 // Counts are what an endpoint for records has answered.
 type Counts struct {
 	Statuses map[int]int    `json:"statuses"` // answers by status, those of scripted faults left out
-	Refused  map[string]int `json:"refused"`  // why, in fixed words
+	Refused  map[string]int `json:"refused"`  // refused records by reason, in fixed words
 	Faulted  int            `json:"faulted"`  // answered by a scripted fault, and not taken
 }
 
@@ -25,7 +25,7 @@ func (c *Counter) Fault() {
 	c.counts.Faulted++
 }
 
-// Answer counts an answer, and why it was refused, unless that is empty.
+// Answer counts an answer, and the reason for which the record was refused, unless it is empty.
 func (c *Counter) Answer(status int, refused string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +38,7 @@ func (c *Counter) Answer(status int, refused string) {
 	}
 }
 
-// Counts is what was counted until now.
+// Counts returns a copy of what was counted until now.
 func (c *Counter) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +48,7 @@ func (c *Counter) Counts() Counts {
 	return counts
 }
 
-// Clear forgets all.
+// Clear sets all counts back to zero.
 func (c *Counter) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package wire is one exchange of a request and its answer, in the words that all parts of the
+// Package wire has the exchange of a request and its answer, in the form that all parts of the
 // emulated service share: error bodies, compression, and the scripted faults that lose or break an
 // answer. Without it reports, app automation, sharing and spend would each have an idea of their
 // own of what "the answer is lost" means.
@@ -7,7 +7,7 @@
 //	                               └── the endpoint works ── Deliver or Body ──┬── the answer
 //	                                                                           └── cut, empty or lost by the fault
 //
-// It knows HTTP and nothing of the account: what is asked and what is answered is the endpoints'.
+// It knows HTTP and nothing of the account: only the endpoints know what requests and answers mean.
 package wire
 
 import (
@@ -37,7 +37,7 @@ type Exchange struct {
 	http.ResponseWriter
 	Fault   *Fault          // nil: none
 	Closing context.Context // done once the server begins to close; nil: never
-	Latency time.Duration   // what wait waits before the endpoint answers
+	Latency time.Duration   // how long Wait waits before the endpoint answers
 	Status  int             // what was answered; 0 until then
 
 	Correlates bool        // error bodies have a correlation_id, as those of the real reports do
@@ -63,8 +63,8 @@ func (x *Exchange) Write(b []byte) (int, error) {
 	return x.ResponseWriter.Write(b)
 }
 
-// Wait waits for the server's latency. When the client goes or the server closes before, it panics
-// with http.ErrAbortHandler, because nobody waits for the answer.
+// Wait waits for the server's latency. If the client disconnects or the server closes meanwhile, it
+// panics with http.ErrAbortHandler, because nobody waits for the answer.
 func (x *Exchange) Wait(r *http.Request) { x.pause(r, x.Latency) }
 
 func (x *Exchange) pause(r *http.Request, d time.Duration) {
@@ -84,7 +84,7 @@ func (x *Exchange) pause(r *http.Request, d time.Duration) {
 // Fail answers with the service's error body.
 func (x *Exchange) Fail(e *Error) { x.send(e.Reply()) }
 
-// A packer packs an answer.
+// A packer compresses an answer.
 type packer interface {
 	io.WriteCloser
 	Flush() error
@@ -98,8 +98,8 @@ var gzips = sync.Pool{New: func() any {
 	return z
 }}
 
-// Body begins a 200 answer and returns where its bytes go: through a packer that the client
-// accepts, and through the request's cut if it has one. Close ends the answer.
+// Body begins a 200 answer and returns the writer of its body, which compresses as the client
+// accepts it and cuts the answer off if the request's fault says so. Close ends the answer.
 func (x *Exchange) Body(r *http.Request, contentType string) io.WriteCloser {
 	b := &answerBody{x: x}
 	switch coding := x.Readings.Of(reading.Coding); {
@@ -121,11 +121,12 @@ func (x *Exchange) Body(r *http.Request, contentType string) io.WriteCloser {
 	return x.start(b, contentType)
 }
 
-// PlainBody is body for a format that is compressed already, such as Parquet.
+// PlainBody is Body for a format that is compressed already, such as Parquet.
 func (x *Exchange) PlainBody(contentType string) io.WriteCloser {
 	return x.start(&answerBody{x: x}, contentType)
 }
 
+// start sends the status and Content-Type of a 200 answer, and returns the writer of its body.
 func (x *Exchange) start(b *answerBody, contentType string) io.WriteCloser {
 	switch x.Readings.Of(reading.ReportType) {
 	case "plain":
@@ -157,10 +158,11 @@ func accepts(r *http.Request, coding string) bool {
 	return false
 }
 
+// answerBody writes the body of an answer.
 type answerBody struct {
 	x    *Exchange
 	zip  packer // nil: not compressed
-	back func() // gives it back
+	back func() // gives zip back to its pool
 }
 
 // Write implements io.Writer.
@@ -237,7 +239,7 @@ func DecodeStrict(r *http.Request, into any) error {
 // FormType is the Content-Type of a form.
 const FormType = "application/x-www-form-urlencoded"
 
-// IsForm tells the Content-Type of a form.
+// IsForm reports whether a Content-Type is that of a form.
 func IsForm(contentType string) bool {
 	if contentType == FormType {
 		return true

@@ -22,10 +22,10 @@ const (
 	FaultHideApp FaultKind = "hide_app"
 )
 
-// The answers that a silent fault is in.
+// The values of Fault.Of: the answers that a silent fault changes.
 const (
-	OfRows   = "rows"   // those asked for with some dimension that isn't a date, and the default
-	OfTotals = "totals" // those by dates alone
+	OfRows   = "rows"   // reports with some dimension that isn't a date; the default
+	OfTotals = "totals" // reports by dates alone
 	OfAny    = "any"
 )
 
@@ -41,7 +41,7 @@ func (f *Fault) Silent() bool {
 	return false
 }
 
-// Hidden is the token of the app that the fault hides everywhere; empty: none.
+// Hidden returns the token of the app that the fault hides everywhere, or "" if it hides none.
 func (f *Fault) Hidden() string {
 	if f == nil || f.Kind != FaultHideApp {
 		return ""

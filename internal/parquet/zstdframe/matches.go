@@ -7,11 +7,11 @@ import (
 
 // matches collects the match lengths of a block and encodes its sequences section, in which the
 // literal length and the offset are the same for every sequence. Match lengths are encoded by
-// finite state entropy (RFC 8878, 4.1), which spends the less on a length the more frequent it is,
-// down to fractions of a bit.
+// finite state entropy (RFC 8878, 4.1), which takes fewer bits for more frequent lengths, down to
+// fractions of a bit.
 type matches struct {
 	codes  []byte   // the Match_Length_Code of each match
-	extra  []uint16 // what each length is beyond the least one of its code
+	extra  []uint16 // each length less the least length of its code
 	counts [codesOfMatches]int
 	norm   [codesOfMatches]int // counts scaled to a sum of 1<<stateBits
 	states [1 << stateBits]uint16
@@ -24,8 +24,8 @@ const (
 	shortestMatch  = 3
 )
 
-// For codes from 32 on, the least length and the number of extra bits that say how much is added to
-// it (RFC 8878, 3.1.1.3.2.1.1, match lengths). A code below 32 is the length less three.
+// The least length of each code from 32 on, and the number of extra bits that say how much is added
+// to it (RFC 8878, 3.1.1.3.2.1.1, match lengths). A code below 32 is the length less three.
 var (
 	longMatches = [...]int{35, 37, 39, 41, 43, 47, 51, 59, 67, 83, 99, 131, 259, 515, 1027, 2051, 4099, 8195, 16387,
 		32771, 65539}
@@ -37,7 +37,7 @@ func (m *matches) reset() {
 	clear(m.counts[:])
 }
 
-// add takes the length of the next match, of 3 up to 131074 bytes.
+// add adds the length of the next match, between 3 and 131074 bytes.
 func (m *matches) add(length int) {
 	code, extra := length-shortestMatch, 0
 	if length >= longMatches[0] {
@@ -51,8 +51,8 @@ func (m *matches) add(length int) {
 	m.counts[code]++
 }
 
-// append appends the sequences section (RFC 8878, 3.1.1.3.2). Every sequence has the literal length
-// code and the offset code that are given; both are to take no extra bits.
+// append appends the sequences section (RFC 8878, 3.1.1.3.2). Every sequence has the given codes
+// for literal length and offset; neither may take extra bits.
 func (m *matches) append(dst []byte, literals, offset byte) []byte {
 	dst = sequences(dst, len(m.codes))
 	if m.counts[m.codes[0]] == len(m.codes) {
@@ -72,8 +72,8 @@ func sequences(dst []byte, n int) []byte {
 	return append(dst, byte(n>>8+128), byte(n))
 }
 
-// alike appends the sequences section of n matches of one length, of 3 up to 34 bytes, whose code
-// has no extra bits: the bitstream is then nothing but its end.
+// alike appends the sequences section of n matches of one length between 3 and 34 bytes. The codes
+// of such lengths have no extra bits, so the bitstream consists of nothing but its end mark.
 func alike(dst []byte, n, length int, literals, offset byte) []byte {
 	return append(sequences(dst, n), alikeSequences, literals, offset, byte(length-shortestMatch), 1)
 }
@@ -126,7 +126,8 @@ func (m *matches) build() {
 	}
 }
 
-// table appends the scaled counts, from which a decoder builds its table (RFC 8878, 4.1.1).
+// table appends the scaled counts, from which a decoder builds its table (RFC 8878, 4.1.1). Runs of
+// counts of zero are written as repeat flags.
 func (m *matches) table(dst []byte) []byte {
 	var w bitWriter
 	w.put(stateBits-5, 4)
@@ -201,12 +202,13 @@ type bitWriter struct {
 	n    int
 }
 
+// put adds the n lowest bits of v, which has no others.
 func (w *bitWriter) put(v uint64, n int) {
 	w.word |= v << w.n
 	w.n += n
 }
 
-// flush appends whole bytes when there are four. At most 32 bits may be put between two calls.
+// flush appends four bytes when as many are complete. At most 32 bits may be put between two calls.
 func (w *bitWriter) flush(dst []byte) []byte {
 	if w.n >= 32 {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(w.word))
@@ -216,6 +218,7 @@ func (w *bitWriter) flush(dst []byte) []byte {
 	return dst
 }
 
+// end appends the bits that are left, filled up to whole bytes.
 func (w *bitWriter) end(dst []byte) []byte {
 	for ; w.n > 0; w.n -= 8 {
 		dst = append(dst, byte(w.word))

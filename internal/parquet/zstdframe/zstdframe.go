@@ -7,7 +7,8 @@
 //
 //	  frame header │ literals: Huffman │ no sequences
 //
-//	Words: the lower bytes of each integer as literals, its upper bytes as a match eight bytes back, on those before it
+//	Words: the lower bytes of each integer as literals, its upper bytes as a match
+//	eight bytes back, with those of the integer before it
 //
 //	  frame header │ block of 2 integers │ literals: Huffman │ sequences: literal length and offset RLE, match length FSE
 //	                 (sets the offset 8)
@@ -15,12 +16,12 @@
 // The frames are ordinary ones (RFC 8878): any Zstandard decoder reads them. Comments name its
 // sections.
 //
-// # How it is held
+// # How it is tested
 //
-// Tests and a fuzzer draw contents and sizes, walk over each frame to hold what RFC 8878 asks of a
-// writer, and decode it with klauspost's decoder. Within Parquet files, the decoders of DuckDB,
-// Polars, pyarrow and DataFusion read them, which are the reference implementation, libzstd, and
-// ports of it.
+// Tests and a fuzzer pack random contents of random sizes, check that each frame is as RFC 8878
+// asks of a writer, and decode it with klauspost's decoder. Within Parquet files, the frames are
+// read by the decoders of DuckDB, Polars, pyarrow and DataFusion, which are the reference
+// implementation, libzstd, and ports of it.
 //
 // # When to delete it
 //
@@ -35,10 +36,11 @@
 //	indexes of 4 bits         4,096      17    0.96         1     1.00
 //	indexes of 16 bits       16,384      55    0.72         2     1.00
 //
-// klauspost's level gives up on indexes at once; the time here buys a fourth of their size.
+// klauspost's fastest level gives up on indexes at once; the longer time of this package makes them
+// up to a fourth smaller.
 //
-// A whole conversion of the six answers of internal/bench, without this package, as times of what
-// it is with it (least to most of the six; three interleaved runs each):
+// A whole conversion of the six answers of internal/bench without this package, relative to one
+// with it (least to most of the six; three interleaved runs each):
 //
 //	without this package                                      CPU            bytes
 //	klauspost's encoder for all pages                         1.14 to 1.27   1.08 to 1.12
@@ -48,10 +50,10 @@
 //	dictionaries for integers and decimals                    1.18 to 1.38   1.07 to 1.19
 //	this package, without matches over repeated values        0.97 to 1.01   1.01 to 1.053
 //
-// Six interleaved pairs of smaller answers (0.06 of the rows), medians, say the same of Parquet's
-// own encodings, packed with entropy coding: DELTA_BINARY_PACKED 0.91 to 1.14 and 1.31 to 1.53,
-// dictionaries for integers 1.09 to 1.30 and 1.09 to 1.14, BYTE_STREAM_SPLIT for integers and
-// decimals 1.08 to 1.37 and 1.02 to 1.09.
+// Smaller answers (0.06 of the rows) show the same for Parquet's own encodings, packed with entropy
+// coding. CPU and bytes, medians of six interleaved pairs: DELTA_BINARY_PACKED 0.91 to 1.14 and
+// 1.31 to 1.53, dictionaries for integers 1.09 to 1.30 and 1.09 to 1.14, BYTE_STREAM_SPLIT for
+// integers and decimals 1.08 to 1.37 and 1.02 to 1.09.
 //
 // To do without this package, let package parquet compress all pages with its general codec.
 // Nothing else may import it.
@@ -138,7 +140,7 @@ func (p *Packer) block(dst, content []byte, last int) []byte {
 	return append(dst[:at+3], content...)
 }
 
-// text appends a section of literals: RFC 8878, 3.1.1.3.1.
+// text appends a literals section, in the shortest form: RFC 8878, 3.1.1.3.1.
 func (p *Packer) text(dst, content []byte) []byte {
 	var out []byte
 	err := huff0.ErrIncompressible
@@ -157,8 +159,8 @@ func (p *Packer) text(dst, content []byte) []byte {
 	return append(codedHeader(dst, len(content), len(out)), out...)
 }
 
-// textHeader is Literals_Section_Header of raw literals, or of one that is repeated: RFC 8878,
-// 3.1.1.3.1.1.
+// textHeader appends the Literals_Section_Header of raw literals, or of one byte that is repeated:
+// RFC 8878, 3.1.1.3.1.1.
 func textHeader(dst []byte, kind, size int) []byte {
 	switch {
 	case size < 1<<5:
@@ -170,8 +172,8 @@ func textHeader(dst []byte, kind, size int) []byte {
 	return append(dst, byte(v), byte(v>>8), byte(v>>16))
 }
 
-// codedHeader is Literals_Section_Header of literals in Huffman codes: one stream below 1024 bytes,
-// four from there on.
+// codedHeader appends the Literals_Section_Header of literals in Huffman codes: of one stream below
+// 1024 bytes, of four streams from there on.
 func codedHeader(dst []byte, size, coded int) []byte {
 	format, width := uint64(3), 18
 	switch most := bits.Len(uint(max(size, coded))); {
@@ -188,10 +190,11 @@ func codedHeader(dst []byte, size, coded int) []byte {
 	return append(dst, b[:(4+2*width+7)/8]...)
 }
 
-// Words appends a frame whose content is the values, little-endian, eight bytes each, when all are
-// at least 0 and below 2^40 and there are between 16 and 16384 of them; else it is not ok, and dst
-// is as it was. A value is then as many literals as the largest value has bytes, and a match for
-// its upper bytes, zeros, with those of the value before it. The match goes on while values repeat.
+// Words appends a frame whose content is the values, little-endian, eight bytes each. It is not ok,
+// and appends nothing, unless there are between 16 and 16384 values, all at least 0 and below 2^40.
+// Each value is encoded as its lower bytes, which are literals, as many as the largest value has,
+// and a match of its upper bytes, zeros, with those of the value before it. The match may go on
+// over values that repeat.
 func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 	all, repeats, last := uint64(0), 0, int64(-1)
 	for _, v := range values {
@@ -245,7 +248,7 @@ func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 	return dst, true
 }
 
-// firstWords appends a block of two values. Its only sequence copies from eight bytes back, which
+// firstWords appends a block of two values. Its only sequence copies from eight bytes back. Eight
 // is the third of the three repeated offsets that every frame begins with (RFC 8878, 3.1.1.5); from
 // then on it is the first of them.
 func firstWords(dst []byte, first, second int64, width int) []byte {

@@ -1,6 +1,6 @@
-// Package collector is a collector of OTLP over HTTP for tests. Without it, what is sent would be
-// known from the sender alone. It reads the protocol with the types that OpenTelemetry publishes
-// for it, and none of the SDK's.
+// Package collector is a collector of OTLP over HTTP for tests. Without it, only the sender's own
+// code could say what was sent. It reads the protocol with the types that OpenTelemetry publishes
+// for it, and uses nothing of the SDK.
 package collector
 
 import (
@@ -27,7 +27,7 @@ type Collector struct {
 	URL string
 
 	mu       sync.Mutex
-	raw      bytes.Buffer // all that came, before it is understood
+	raw      bytes.Buffer // all that came, as bytes
 	headers  []http.Header
 	resource *resource.Resource
 	spans    []*trace.Span
@@ -53,6 +53,7 @@ func Start(t testing.TB) *Collector {
 	return c
 }
 
+// take keeps the body of a request and decodes it with understand.
 func (c *Collector) take(r *http.Request, understand func([]byte) error) error {
 	body := io.Reader(r.Body)
 	if r.Header.Get("Content-Encoding") == "gzip" {
@@ -98,38 +99,38 @@ func (c *Collector) takeMetrics(data []byte) error {
 	return err
 }
 
-// readLogs holds logs to their form alone; what is in them is in Raw.
+// readLogs only checks that logs can be decoded. Tests find their content in Raw.
 func readLogs(data []byte) error { return proto.Unmarshal(data, new(logs.ExportLogsServiceRequest)) }
 
-// Raw is all that came, for those who look for what must not be there.
+// Raw returns the bytes of all that came, for tests that look for what must not be in them.
 func (c *Collector) Raw() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.raw.String()
 }
 
-// Spans are the spans in the order in which they came.
+// Spans returns the spans in the order in which they came.
 func (c *Collector) Spans() []*trace.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spans
 }
 
-// Metrics are the latest numbers, by name.
+// Metrics returns the latest numbers, by name.
 func (c *Collector) Metrics() map[string]*metric.Metric {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.metrics
 }
 
-// Resource says who sent the spans.
+// Resource returns the attributes that describe the sender of the spans.
 func (c *Collector) Resource() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Texts(c.resource.GetAttributes())
 }
 
-// Texts are attributes as text.
+// Texts returns attributes with their values as text.
 func Texts(list []*common.KeyValue) map[string]string {
 	texts := map[string]string{}
 	for _, a := range list {

@@ -23,9 +23,9 @@ func text(v *common.AnyValue) string {
 	return fmt.Sprint(v)
 }
 
-// Tree draws the spans below their parents, each with those attributes that are named, and its
-// events with their reasons. Spans of the same parent are in the order of their text, because they
-// run side by side. Spans whose parent never came are roots.
+// Tree draws the spans below their parents, each with the named attributes, and its events with
+// their reasons. Spans of the same parent are sorted by their text, because they run side by side.
+// Spans whose parent never came are roots.
 func (c *Collector) Tree(attributes ...string) string {
 	below := map[string][]*trace.Span{}
 	known := map[string]bool{}
@@ -52,6 +52,7 @@ func (c *Collector) Tree(attributes ...string) string {
 	return strings.Join(draw("", ""), "\n") + "\n"
 }
 
+// about returns what Tree writes after the name of a span.
 func about(s *trace.Span, attributes []string) string {
 	var b strings.Builder
 	has := Texts(s.Attributes)

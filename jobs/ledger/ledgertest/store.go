@@ -1,5 +1,6 @@
-// Package ledgertest has the store that the ledger, and what stands on it, is tested on. Without it
-// no test could say what a plan costs in calls, or act between two calls of a process.
+// Package ledgertest has the object store that tests of the ledger, and of what is built on it,
+// use. Without it, no test could count the calls that a plan takes, or act between two calls of a
+// process.
 package ledgertest
 
 import (
@@ -14,18 +15,20 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// A Store is memory far away: it lets a test wait or act before each call reaches it.
+// A Store is an object store in memory. A test can wait or act before each call reaches it.
 type Store struct {
 	Memory *bucket.Memory
 	Calls  atomic.Int64
-	// Call is attributes, list, read, write, create or delete; nil: nothing happens.
+	// Before, unless nil, runs before each call, which is attributes, list, read, write, create or
+	// delete.
 	Before   func(call, key string)
-	Dead     atomic.Bool                       // from now on no write arrives: the process that made them was killed
-	Keeps    bool                              // refuses to delete, as stores do that must keep all for years
-	Careless bool                              // creates what exists already, as some stores do
-	Answer   func(key string, err error) error // what the caller of a write is told; nil: the truth
+	Dead     atomic.Bool                       // no write arrives any more, as if the writing process was killed
+	Keeps    bool                              // refuses to delete, as stores with a retention policy do
+	Careless bool                              // a create replaces an existing object, as in some stores
+	Answer   func(key string, err error) error // replaces the error that a write returns; nil: keeps it
 }
 
+// call counts a call and runs Before.
 func (d link) call(name, key string) {
 	d.Calls.Add(1)
 	if d.Before != nil {
@@ -33,10 +36,10 @@ func (d link) call(name, key string) {
 	}
 }
 
-// Open is the store as a bucket. Each process of a test opens its own.
+// Open returns the store as a bucket. Each process of a test opens its own.
 func (s *Store) Open() *bucket.Bucket { return bucket.New("mem://ledger", link{s}) }
 
-// Delete deletes an object that is there.
+// Delete deletes an object directly, without Before and the other settings.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	return s.Memory.Open().Delete(ctx, key)
 }
@@ -49,10 +52,10 @@ var (
 // A link is the driver of the bucket.
 type link struct{ *Store }
 
-// Blob is the same store by gocloud's calls.
+// Blob returns the same store as a bucket of gocloud.
 func (d link) Blob() *blob.Bucket { return blob.NewBucket(blobLink{d}) }
 
-// A blobLink is the driver of that.
+// A blobLink is the driver of the gocloud bucket.
 type blobLink struct{ link }
 
 // Close makes it a driver.Bucket.
@@ -135,7 +138,7 @@ func (d blobLink) NewRangeReader(
 	return reader{r}, nil
 }
 
-// writer reaches the store when it is closed.
+// A writer writes to the store when it is closed.
 type writer struct {
 	*blob.Writer
 	call   func()

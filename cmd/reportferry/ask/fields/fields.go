@@ -1,6 +1,6 @@
-// Package fields has the command that lists what a report can have: dimensions, metrics, and what
-// events count. Without it, one would have to read the catalogue's source to know what a metric is
-// called, whether its rows may be summed, and since when a value is final.
+// Package fields has the command that lists what a report can have: dimensions, metrics, and the
+// metrics of events. Without it, one would have to read the catalogue's source to know what a
+// metric is called, whether its rows may be summed, and since when a value is final.
 //
 //	catalogue ─┐
 //	           ├─ list ── search ── table, JSON, or one field in whole
@@ -23,7 +23,7 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// options are the flags.
+// options are the command's flags.
 type options struct {
 	search                      string
 	dimensions, metrics, events bool
@@ -31,7 +31,7 @@ type options struct {
 	form                        *wire.Output
 }
 
-// New makes the command fields.
+// New returns the command "fields".
 func New(p *wire.Program) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -73,8 +73,8 @@ A service that can't be reached is an error; --offline asks nothing.`,
 	return cmd
 }
 
-// run lists from the catalogue, and from the service unless there is no token or the flags say not
-// to ask.
+// run lists the fields of the catalogue, and those of the service unless there is no token or the
+// flags say not to ask it.
 func (o *options) run(cmd *cobra.Command, p *wire.Program, names []string) error {
 	if len(names) > 0 && (o.search != "" || o.dimensions || o.metrics || o.events) {
 		return exit.Usage(errors.New("a name is shown in whole: leave it out, or --search and its kin"))
@@ -103,7 +103,7 @@ func (o *options) run(cmd *cobra.Command, p *wire.Program, names []string) error
 	})
 }
 
-// write shows the fields that are named in whole, or those that are searched for as a list.
+// write shows the fields called names in full; without names, it lists those that the search finds.
 func (o *options) write(cmd *cobra.Command, p *wire.Program, l *list, names []string) error {
 	out := cmd.OutOrStdout()
 	p.Note(cmd.ErrOrStderr(), "reportferry: "+l.source)
@@ -137,10 +137,10 @@ func (o *options) write(cmd *cobra.Command, p *wire.Program, l *list, names []st
 	return nil
 }
 
-// unitLast finds a cohort's period as 7d, which is d7 in names.
+// unitLast finds a cohort's period that is written 7d; the names of fields have d7.
 var unitLast = lazy.Regexp(`(^|_)([0-9]+)([dwm])(_|$)`)
 
-// near names what is most like a name that isn't there.
+// near returns a hint for an unknown name: the known names that are most like it.
 func (l *list) near(name string) string {
 	names := append(catalog.Starting("", false), catalog.Starting("", true)...)
 	for _, e := range l.events {

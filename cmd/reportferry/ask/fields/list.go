@@ -8,14 +8,14 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// An entry is a field as it is shown: a line of the catalogue, a metric that a pattern stands for,
-// an event, or what only the service has.
+// An entry is one field as the command shows it: a line of the catalogue, a metric that a pattern
+// of the catalogue stands for, an event, or a field that only the service has.
 type entry struct {
 	catalog.Field
 	kind   kind
 	ours   bool // the catalogue has it
 	theirs bool // the service lists it
-	absent bool // the service was asked, and doesn't
+	absent bool // the service was asked, and doesn't list it
 }
 
 // A kind is what an entry is, in the words of the output.
@@ -28,7 +28,8 @@ const (
 	event       kind = "event"
 )
 
-// mark stands before what only one side has, once the service was asked.
+// mark returns + for a field that only the service has, - for one that the service was asked for
+// and doesn't list, and nothing for others. Events that the account has aren't marked.
 func (e entry) mark() string {
 	switch {
 	case !e.ours && e.kind != event:
@@ -39,6 +40,7 @@ func (e entry) mark() string {
 	return ""
 }
 
+// kindOf returns the kind of a field of the catalogue, which has no events.
 func kindOf(f catalog.Field) kind {
 	switch {
 	case !f.IsMetric():
@@ -49,14 +51,14 @@ func kindOf(f catalog.Field) kind {
 	return metric
 }
 
-// entry makes an entry of a field of the catalogue.
+// entry returns the entry of a field of the catalogue.
 func (l *list) entry(f catalog.Field) entry {
 	theirs := l.asked && l.has(f)
 	return entry{Field: f, kind: kindOf(f), ours: true, theirs: theirs, absent: l.asked && !theirs}
 }
 
-// find looks up one name: a line of the catalogue, what one of its patterns stands for, an event,
-// or what only the service has.
+// find looks up one name among the events, the lines of the catalogue, the metrics that its
+// patterns stand for, and the fields that only the service has.
 func (l *list) find(name string) (entry, bool) {
 	if at := slices.IndexFunc(l.events, func(e entry) bool { return e.Slug == name }); at >= 0 {
 		return l.events[at], true
@@ -76,9 +78,11 @@ func (l *list) find(name string) (entry, bool) {
 // periodIn finds a cohort's period in what is searched for.
 var periodIn = lazy.Regexp(`(?:^|[_ ])([dwm][0-9]{1,3})(?:[_ ]|$)`)
 
-// search lists what has all words of the search in its name or description, and is of a kind that
-// is wanted. A period among the words fills in the patterns. An event fills in those of events,
-// unless it has all of the words itself: it is listed then.
+// search returns the entries of the wanted kinds that have all words of the search in their name or
+// description.
+//   - A cohort's period among the words, such as d7, is put in the place of {p} in patterns.
+//   - The account's events are put in the place of {e} in patterns that don't match by themselves,
+//     but not an event that has all of the words itself: the event is listed then.
 func (l *list) search(o *options) []entry {
 	words := strings.Fields(strings.ToLower(o.search))
 	token := ""
@@ -126,7 +130,7 @@ func (l *list) search(o *options) []entry {
 	return out
 }
 
-// ofEvent puts an event into the pattern of a metric.
+// ofEvent returns the metric that a pattern with {e} stands for with the event e.
 func ofEvent(f catalog.Field, e entry) catalog.Field {
 	if f.Pattern == "" {
 		f.Pattern = f.Slug

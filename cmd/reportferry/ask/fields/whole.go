@@ -58,7 +58,7 @@ func (e entry) writeWhole(w io.Writer) {
 	}
 }
 
-// example is a command that shows values of a field.
+// example returns a command line that shows values of a field.
 func (e entry) example() string {
 	switch {
 	case !e.IsMetric():
@@ -76,14 +76,14 @@ func article(k kind) string {
 	return "a " + string(k)
 }
 
-// what is the service's label of a field, without the formula behind it and what a pattern's label
-// has in the place of a period.
+// what returns the service's label of a field. It leaves out the formula behind the label, and the
+// {P} that a pattern's label has in the place of a period.
 func (e entry) what() string {
 	label, _, _ := strings.Cut(e.Description, " = ")
 	return strings.NewReplacer("{P} ", "", "{E}", "{e}").Replace(label)
 }
 
-// dated says on which day a metric counts.
+// dated says to which day a metric's value belongs.
 func (e entry) dated() string {
 	cohort := strings.Contains(e.Slug, "{p}")
 	switch {
@@ -97,7 +97,8 @@ func (e entry) dated() string {
 	return "the day on which it happened"
 }
 
-// final is Final, and what a report with network costs makes of it.
+// final returns the text of Final, and the number of days in a report with network costs where that
+// differs.
 func (e entry) final() string {
 	text := e.Final(usualMode)
 	if days, _ := e.FinalAfter(networkMode); e.Final(networkMode) != text {
@@ -106,7 +107,7 @@ func (e entry) final() string {
 	return text
 }
 
-// A described is an entry for programs.
+// A described is an entry in the JSON output.
 type described struct {
 	Name        string   `json:"name"`
 	Kind        kind     `json:"kind"`
@@ -122,8 +123,8 @@ type described struct {
 	KnownTo     []string `json:"known_to"`
 }
 
-// writeJSON writes a list of objects. A number of days is missing where there is none: of a
-// pattern, and of what is never final.
+// writeJSON writes the entries as a list of objects. The numbers of days are left out for a pattern
+// whose period or day isn't filled in, and final_after_days for a metric that is never final.
 func writeJSON(w io.Writer, list []entry) error {
 	out := []described{}
 	for _, e := range list {

@@ -10,15 +10,15 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A report's ad_spend_mode unless it says otherwise, and one that counts what networks report of
-// themselves.
+// Values of a report's ad_spend_mode: the default, and one that counts the costs that networks
+// report themselves.
 const (
 	usualMode   = "adjust"
 	networkMode = "network"
 )
 
-// columns are what a table of a kind shows of each entry, but for the description, which has the
-// rest of the line.
+// columns are the columns of the table of each kind, without the name at the start of a line and
+// the description, which gets the rest of the line.
 var columns = map[kind][]struct {
 	head string
 	of   func(entry) string
@@ -33,7 +33,7 @@ func typeOf(e entry) string { return e.Type.String() }
 
 func unitOf(e entry) string { return e.Unit() }
 
-// sumOf is Summable in a narrow column.
+// sumOf returns Summable for a narrow column.
 func sumOf(e entry) string {
 	if e.Additive == catalog.NotOverTime {
 		return "part"
@@ -41,7 +41,7 @@ func sumOf(e entry) string {
 	return e.Summable()
 }
 
-// finalOf is Final in a narrow column: a number of days, {p}, {m} or never.
+// finalOf returns Final for a narrow column: a number of days, {p}, {m} or never.
 func finalOf(e entry) string {
 	for _, p := range catalog.Placeholders(e.Slug) {
 		if p == "{p}" || p == "{m}" {
@@ -55,8 +55,8 @@ func finalOf(e entry) string {
 	return fmt.Sprint(days)
 }
 
-// writeTables writes a table for each kind, and says what its columns and the patterns' braces
-// mean.
+// writeTables writes a table for each kind, and a legend of the columns and of the braces in
+// patterns.
 func writeTables(w io.Writer, list []entry) {
 	for _, k := range []kind{dimension, metric, event, eventMetric} {
 		of := slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return e.kind != k })
@@ -70,7 +70,7 @@ func writeTables(w io.Writer, list []entry) {
 	}
 }
 
-// writeTable writes the entries of a kind. A name is never cut, because somebody will copy it.
+// writeTable writes the entries of a kind. A name is never cut, because users copy it.
 func writeTable(w io.Writer, k kind, list []entry) {
 	g := human.Grid{Heads: []string{strings.ToUpper(string(k))}, Alone: 32, Width: 80}
 	indent := ""
@@ -95,7 +95,7 @@ func writeTable(w io.Writer, k kind, list []entry) {
 	g.Write(w)
 }
 
-// legend explains the columns, marks and braces that are in a list.
+// legend returns lines that explain the columns, marks and braces that a list has.
 func legend(list []entry) (lines []string) {
 	has := func(of func(entry) bool) bool { return slices.ContainsFunc(list, of) }
 	if has(entry.IsMetric) {

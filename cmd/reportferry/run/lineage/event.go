@@ -15,7 +15,7 @@ import (
 const (
 	start    = "START"
 	complete = "COMPLETE"
-	abort    = "ABORT" // it was stopped, and the next run goes on
+	abort    = "ABORT" // the run was stopped, and the next one resumes its work
 	failed   = "FAIL"
 )
 
@@ -31,17 +31,20 @@ type event struct {
 	SchemaURL string    `json:"schemaURL"`
 }
 
+// A run identifies the execution that an event is about.
 type run struct {
 	ID     string         `json:"runId"`
 	Facets map[string]any `json:"facets"`
 }
 
+// A job identifies what was executed.
 type job struct {
 	Namespace string         `json:"namespace"`
 	Name      string         `json:"name"`
 	Facets    map[string]any `json:"facets"`
 }
 
+// A dataset is an input or output of a run.
 type dataset struct {
 	Namespace string         `json:"namespace"`
 	Name      string         `json:"name"`
@@ -54,16 +57,17 @@ const (
 	spec     = "https://openlineage.io/spec/"
 )
 
-// facet is one by the version of its schema, such as 1-2-0/SchemaDatasetFacet.
+// facet returns fields as an OpenLineage facet, by adding its producer and the URL of its schema.
+// version is the version and name of that schema, such as 1-2-0/SchemaDatasetFacet.
 func facet(version string, fields map[string]any) map[string]any {
 	_, name, _ := strings.Cut(version, "/")
 	fields["_producer"], fields["_schemaURL"] = producer, spec+"facets/"+version+".json#/$defs/"+name
 	return fields
 }
 
-// runID is the ID of a job's part in a run: a UUID made of both, so that who sees an event twice
-// sees that. It has the form of version 8, which is for IDs of one's own making
-// (https://www.rfc-editor.org/rfc/rfc9562#section-5.8).
+// runID returns the ID of a job's part in a run: a UUID derived from both, so that a receiver
+// recognizes an event that arrives twice. It has the form of version 8, which is for IDs of one's
+// own making (https://www.rfc-editor.org/rfc/rfc9562#section-5.8).
 func runID(id, job string) string {
 	sum := sha256.Sum256([]byte(id + "\n" + job))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
@@ -71,7 +75,7 @@ func runID(id, job string) string {
 	return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-")
 }
 
-// place is a table in a sink, by OpenLineage's rules for names
+// place returns the namespace and name of a table in a sink, by OpenLineage's rules for names
 // (https://openlineage.io/docs/spec/naming).
 func place(sink, table string) (namespace, name string) {
 	at, err := url.Parse(sink)

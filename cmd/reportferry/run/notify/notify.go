@@ -1,6 +1,6 @@
-// Package notify has what tells people of a run that left something wrong, and the command that
-// tries whether they can be told. Without it, a table that is late would be found by whoever opens
-// a dashboard.
+// Package notify sends messages to people about a run that left something wrong, and has the
+// command that tests whether such messages arrive. Without it, a table that is late would be found
+// by whoever opens a dashboard.
 //
 //	config, environment ─ receivers ─┐
 //	ledger, the run's errors ─ news ─┴─▶ internal/notify ─▶ one message each, once
@@ -21,7 +21,7 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// New makes the command notify.
+// New returns the command "notify".
 func New(p *wire.Program) *cobra.Command {
 	var test bool
 	cmd := &cobra.Command{
@@ -40,11 +40,12 @@ for them. What can't be sent doesn't change a run, and is sent by the next one.`
 	}
 	cmd.Flags().BoolVar(&test, "test", false, "send one message to each")
 	if err := cmd.MarkFlagRequired("test"); err != nil {
-		panic(err) // it has just been made
+		panic(err) // can't be: the flag is defined in the line above
 	}
 	return cmd
 }
 
+// try sends a test message to each receiver of the config, and prints how that went.
 func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 	if len(s.Config.Notify) == 0 {
 		return exit.Usage(errors.New("the config has nobody under notify; config/README.md says how to name them"))
@@ -75,8 +76,9 @@ func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 	return nil
 }
 
-// Send sends those whom the config names what a run has left, found mended or met. It changes
-// nothing of the run: what can't be sent is a warning, and sent by the next one.
+// Send sends the config's receivers the problems that a run has left, found solved or met itself.
+// It doesn't change the run's result: the error is for a warning, and the next run sends what this
+// one couldn't.
 func Send(ctx context.Context, s *wire.Ran) error {
 	if len(s.Config.Notify) == 0 {
 		return nil

@@ -23,7 +23,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// ofTables are the problems that the ledger shows, by the conditions of partitions.
+// ofTables has the reason of the problem that each condition of a partition in the ledger means.
 var ofTables = map[refresh.Condition]string{
 	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale,
 	refresh.HeldBack: notify.HeldBack, refresh.Differs: notify.Unreconciled,
@@ -33,15 +33,16 @@ var ofTables = map[refresh.Condition]string{
 	refresh.ChangedFinal: notify.ChangedAfterFinal, refresh.MovedAndLeft: notify.ChangedAfterFinal,
 }
 
-// commands are what to type about a problem that only the errors of a run show; %s is the job.
+// commands has the command to run about a problem that only the errors of a run show, by reason; %s
+// is the job.
 var commands = map[string]string{
 	notify.Failed: "reportferry gaps %s", notify.Denied: "reportferry check %s", notify.Schema: "reportferry check %s",
 	notify.Conflict: "reportferry check %s",
 }
 
-// problemsOf are those of a table: of each reason one for every row of partitions that follow one
-// another. Numbers that changed after they had been final, or that stay although the service has
-// changed them, are named by the content that the ledger has.
+// problemsOf returns the problems of a table: one for each run of consecutive partitions that have
+// the same reason. A problem of numbers that changed after they had been final, or that stay though
+// the service has changed them, also names the contents that the ledger has of these partitions.
 func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
 	if s.Err != nil || s.Inspect == nil {
 		return nil
@@ -89,8 +90,8 @@ func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
 	return list
 }
 
-// problemsOfFiles is the one that rows of files that a job has pushed weren't taken. Each content
-// of a file is said once.
+// problemsOfFiles returns the problem that the receiver of pushed files didn't take some of their
+// rows, if it is so. Each content of a file is reported once.
 func problemsOfFiles(now time.Time, s pages.JobStatus, again string) []notify.Problem {
 	p := notify.Problem{Job: s.Name, Reason: notify.NotTaken, Past: true,
 		Do: "reportferry " + s.Kind + " status --job " + s.Name + again}
@@ -109,8 +110,8 @@ func problemsOfFiles(now time.Time, s pages.JobStatus, again string) []notify.Pr
 	return []notify.Problem{p}
 }
 
-// problemsOfRun are those that only the errors of a run show. The ledger may show units that
-// failed.
+// problemsOfRun returns the problems that only the errors of a run show. It leaves out errors of
+// units that failed if the ledger shows failures of the job (shown).
 func problemsOfRun(res ledger.Result, shown bool, again string) (list []notify.Problem) {
 	for _, reason := range notify.Reasons {
 		p := notify.Problem{Job: res.Job, Reason: reason}
@@ -130,7 +131,7 @@ func problemsOfRun(res ledger.Result, shown bool, again string) (list []notify.P
 	return list
 }
 
-// reasonOf sorts an error of a run.
+// reasonOf returns the reason under which an error of a run is reported.
 func reasonOf(err error) string {
 	_, header := errors.AsType[*table.HeaderError](err)
 	refused, _ := errors.AsType[*adjust.Error](err)
@@ -145,7 +146,7 @@ func reasonOf(err error) string {
 	return notify.Failed
 }
 
-// short is the first line of a text, as far as a message has room.
+// short returns the first line of a text, cut to the 200 characters that a message has room for.
 func short(text string) string {
 	const most = 200
 	line := []rune(human.FirstLine(text))
@@ -155,13 +156,14 @@ func short(text string) string {
 	return string(line)
 }
 
-// news is what a run knows, for those whom the config names.
+// news returns what a run has to report: the problems of the jobs called names, from the ledger and
+// from the run's errors.
 func news(known []pages.JobStatus, r ledger.Run, names []string, again string) notify.News {
 	n := notify.News{Run: r.ID, Began: r.Started, Calm: map[string]bool{}, Shared: map[string]bool{}}
-	shown := map[string]bool{} // jobs whose failures the ledger shows, now or when what is being fetched is over
+	shown := map[string]bool{} // jobs whose failures the ledger shows, now or after the fetches that are under way
 	for _, s := range known {
 		if !slices.Contains(names, s.Name) || s.Err != nil {
-			continue // what isn't known isn't over
+			continue // a job whose state isn't known has no problem that is over
 		}
 		n.Jobs = append(n.Jobs, s.Name)
 		for _, p := range problemsOf(s, again) {

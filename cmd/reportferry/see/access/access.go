@@ -1,5 +1,5 @@
-// Package access lets only those in who know a token. Without it, whoever reaches the console's
-// address would read what a company spends, and where.
+// Package access lets in only requests that bring a token. Without it, everybody who reaches the
+// console's address could read what a company spends, and where.
 //
 //	request ─┬─ Authorization: Bearer or Basic ─┐
 //	         └─ cookie of an earlier Basic ─────┴─▶ Gate ─┬─▶ the pages
@@ -27,20 +27,21 @@ import (
 
 const (
 	cookieName = "reportferry_console"
-	// cookieLife is a day at work. After it, a browser logs in again by itself as long as it knows
-	// the password.
+	// cookieLife covers a working day. After it, a browser logs in again by itself as long as it
+	// knows the password.
 	cookieLife = 12 * time.Hour
 )
 
-// A Gate knows the token, and no more of it than a hash. It is safe for concurrent use.
+// A Gate checks whether requests bring the token. It keeps only a hash of the token, and is safe
+// for concurrent use.
 type Gate struct {
 	lock    atomic.Pointer[lock]
 	log     *slog.Logger
 	refused rate.Sometimes
 }
 
-// A lock is one token, and what signs the cookies that it earned. They are therefore worth nothing
-// to another process, and nothing any more when there is another token.
+// A lock is the hash of a token, and the random key that signs the cookies given for that token.
+// Cookies are therefore worth nothing to another process, nor after the token has changed.
 type lock struct{ token, key [sha256.Size]byte }
 
 // New makes a gate that a token opens.
@@ -50,7 +51,7 @@ func New(token string, log *slog.Logger) *Gate {
 	return g
 }
 
-// Change lets another token open the gate, and no other any more. The same one changes nothing.
+// Change replaces the token that opens the gate. Called with the current token, it does nothing.
 func (g *Gate) Change(token string) {
 	fresh := &lock{token: sha256.Sum256([]byte(token))}
 	if old := g.lock.Load(); old != nil && old.token == fresh.token {
@@ -96,13 +97,14 @@ func (g *Gate) Knows(r *http.Request) bool {
 	return false
 }
 
+// refuse answers a request that doesn't bring the token.
 func (g *Gate) refuse(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="reportferry console", charset="UTF-8"`)
 	http.Error(w, "The console wants its token: as the password, with any user name, or as Authorization: Bearer.",
 		http.StatusUnauthorized)
 }
 
-// bearer is the token of a header Authorization: Bearer.
+// bearer returns the token of a header Authorization: Bearer, or an empty text.
 func bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -111,9 +113,9 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// cookie says until when it is good, signed. X-Forwarded-Proto is a claim that anyone can make. It
-// is believed because it can only make a browser stricter: a cookie that is Secure never goes over
-// plain HTTP.
+// cookie returns a cookie whose value is the time when it expires, signed. X-Forwarded-Proto is a
+// claim that anyone can make. It is believed because it can only make a browser stricter: a cookie
+// that is Secure never goes over plain HTTP.
 func (g *Gate) cookie(r *http.Request, now time.Time) *http.Cookie {
 	until := strconv.FormatInt(now.Add(cookieLife).Unix(), 10)
 	return &http.Cookie{
@@ -123,13 +125,14 @@ func (g *Gate) cookie(r *http.Request, now time.Time) *http.Cookie {
 	}
 }
 
+// sign returns the signature of an expiry time.
 func (g *Gate) sign(until string) string {
 	m := hmac.New(sha256.New, g.lock.Load().key[:])
 	m.Write([]byte(until))
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// signed tells whether a cookie is one of this gate, and still good.
+// signed tells whether this gate signed the cookie, and it hasn't expired.
 func (g *Gate) signed(value string, now time.Time) bool {
 	until, signature, _ := strings.Cut(value, ".")
 	if !hmac.Equal([]byte(signature), []byte(g.sign(until))) {

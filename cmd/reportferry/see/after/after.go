@@ -1,7 +1,8 @@
-// Package after says what a run has left and what comes next. Without it, a newcomer whose first
-// run went well would look for her rows, and for the words that read them, in the pages.
+// Package after says, at the end of a run, what the tables hold and when the next run is due.
+// Without it, a newcomer whose first run went well would have to search the documentation for where
+// the rows are, and for a command that reads them.
 //
-//	what of each table is there, and where ─ one command that reads it ─ when there is something to do again
+//	rows of each table, and where they are ─ a command that reads them ─ when the next run is due
 package after
 
 import (
@@ -21,11 +22,12 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// most bounds the tables that are named. Who has more of them has seen a run before.
+// most bounds the tables that are named. Somebody with more tables has seen the end of a run
+// before.
 const most = 6
 
-// Run writes of the tables that got rows by a run what is there by now. After a run that changed
-// nothing it writes nothing.
+// Run reports on a run: what each table holds now that got rows, which jobs pushed files, and when
+// the next run is due. After a run that changed nothing it writes at most a hint at --name.
 func Run(w io.Writer, s *wire.Ran, now time.Time) {
 	list, results := s.List, s.Record.Results
 	g := human.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true},
@@ -80,13 +82,13 @@ func Run(w io.Writer, s *wire.Ran, now time.Time) {
 	if s.Taken() {
 		file := s.ConfigFile
 		if _, err := os.Stat(file); err == nil {
-			file = list[0].Name + ".yml" // a file that is there is left alone
+			file = list[0].Name + ".yml" // an existing file isn't overwritten
 		}
 		fmt.Fprintf(w, "%s\n", human.Fold("For backfill, gaps and serve: the same with --print-config >"+file, 80))
 	}
 }
 
-// writePushed names the commands that say what became of what was sent.
+// writePushed writes, for each job that pushed files, the command that shows what became of them.
 func writePushed(w io.Writer, s *wire.Session, pushed []string) {
 	for _, j := range s.Config.Jobs {
 		if slices.Contains(pushed, j.Name) {
@@ -95,7 +97,7 @@ func writePushed(w io.Writer, s *wire.Session, pushed []string) {
 	}
 }
 
-// Next says when one of the jobs has something to do again.
+// Next returns a sentence that says when the next of the jobs is due, and by which command.
 func Next(s *wire.Session, list []jobs.Job, now time.Time) string {
 	var first time.Time
 	var due []string
@@ -128,7 +130,7 @@ func Next(s *wire.Session, list []jobs.Job, now time.Time) string {
 	return text + ", by `reportferry run" + s.Again() + "` or `reportferry serve" + s.Again() + "`."
 }
 
-// reading is where a table is in a sink, and a command for a shell that shows its rows.
+// reading returns where a table is in a sink, and a shell command that shows its rows.
 func reading(target ledger.Target, table string) (at, command string) {
 	if files, ok := target.Sink.(lake); ok {
 		return inFiles(files.Pattern(table))

@@ -10,20 +10,21 @@ import (
 // lake is a sink whose tables are files, which readers find by a pattern.
 type lake interface{ Pattern(table string) string }
 
-// Scan is DuckDB's SQL that reads all files of a pattern. Older ones may lack columns.
+// Scan returns the DuckDB expression that reads all files that a pattern matches. It matches
+// columns by name, because older files may lack some.
 func Scan(pattern string, hive bool) string {
 	return fmt.Sprintf("read_parquet(%s, hive_partitioning=%t, union_by_name=true)", Text(pattern), hive)
 }
 
-// Text is a text in SQL.
+// Text returns a text as an SQL string literal.
 func Text(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// inShell is what a shell would change between double quotes.
+// inShell escapes what a shell would change between double quotes.
 var inShell = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`")
 
-// inFiles is the folder of the files that a pattern finds, and a command that shows their rows.
-// What lies below the working directory is named from there, and two lines are one command, because
-// the quotes go on.
+// inFiles returns the folder of the files that a pattern matches, and a command that shows their
+// rows. A folder below the working directory is named relative to it. The command may have two
+// lines, because a quoted argument may go on in the next line.
 func inFiles(pattern string) (at, command string) {
 	if here, err := os.Getwd(); err == nil && filepath.IsAbs(pattern) {
 		if rel, err := filepath.Rel(here, pattern); err == nil && filepath.IsLocal(rel) {

@@ -16,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/apps"
 )
 
-// appsOf gives the apps that a job's file declares, in its order, and then those that only the
-// ledger knows. References to secrets aren't followed.
+// appsOf returns a function that lists the apps that a job's file declares, in the file's order,
+// and then those that only the ledger knows. It doesn't follow references to secrets.
 func appsOf(s *wire.Session, c config.Job) func(context.Context) ([]console.App, error) {
 	return func(ctx context.Context) (list []console.App, err error) {
 		entries, err := declared.Load(c.Apps.File)
@@ -47,13 +47,14 @@ func appsOf(s *wire.Session, c config.Job) func(context.Context) ([]console.App,
 	}
 }
 
+// appOf returns what the ledger knows of an app, as the console shows it.
 func appOf(id string, k apps.Known) console.App {
 	return console.App{ID: id, Condition: console.AppCondition(k.State), Token: k.Token, Ticket: k.Ticket, Run: k.Run,
 		At: k.At}
 }
 
-// fieldsOf lists what an app declares by the paths that a plan names, without what may be a
-// credential or a person's address.
+// fieldsOf lists the fields that an app declares, under the paths that a plan has for them. It
+// hides values that may be credentials or people's addresses.
 func fieldsOf(d declared.App, otherwise []string) (list []console.AppField) {
 	add := func(path string, v any) {
 		text, err := json.Marshal(v)
@@ -112,7 +113,7 @@ func fieldsOf(d declared.App, otherwise []string) (list []console.AppField) {
 	return list
 }
 
-// within tells whether a path is that of a field, or of something in it.
+// within returns a function that tells whether a path is that of the field, or of a part of it.
 func within(field string) func(path string) bool {
 	return func(path string) bool {
 		rest, below := strings.CutPrefix(path, field)
@@ -120,10 +121,10 @@ func within(field string) func(path string) bool {
 	}
 }
 
-// plural stands for values that aren't shown.
+// plural returns the number of values, to be shown in their place.
 func plural(n int, noun string) string { return "(" + human.Plural(n, noun) + ")" }
 
-// plain gives a value as JSON has it, with secrets in place of references, so that Mask hides them.
+// plain returns a value in JSON's types. It turns references into secrets, which Mask hides.
 func plain(v any) any {
 	switch v := v.(type) {
 	case declared.Reference:

@@ -19,7 +19,7 @@ import (
 	"github.com/reportferry/reportferry/internal/console"
 )
 
-// New makes the command console. freeHeap takes back the limit on the heap that suits the other
+// New makes the command console. freeHeap lifts the limit on the heap, which suits only the other
 // commands.
 func New(p *wire.Program, freeHeap func()) *cobra.Command {
 	var export string
@@ -40,7 +40,7 @@ With --export they are written as files into a folder or a bucket, for those
 without a server; index.html is the first page.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			freeHeap() // what is known of all tables is kept in memory
+			freeHeap() // the console keeps what it knows of all tables in memory
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				if export == "" {
 					address, stop, err := l.Show(ctx, s)

@@ -15,7 +15,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// JobsOf translates the jobs of the config.
+// JobsOf returns the jobs of the config in the form that the console takes.
 func JobsOf(s *wire.Session) ([]console.Job, error) {
 	list := make([]console.Job, 0, len(s.Config.Jobs))
 	for _, c := range s.Config.Jobs {
@@ -52,7 +52,8 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 	return list, nil
 }
 
-// zoneOf is the zone of a job's schedule; nil: it has none, or ParseSchedule refuses its zone.
+// zoneOf returns the zone of a job's schedule. It is nil when the job has no schedule, or a zone
+// that ParseSchedule refuses.
 func zoneOf(c config.Job) *time.Location {
 	zone, err := time.LoadLocation(c.Zone)
 	if c.Schedule == "" || err != nil {
@@ -61,7 +62,8 @@ func zoneOf(c config.Job) *time.Location {
 	return zone
 }
 
-// underWay tells whether a run may be going on.
+// underWay tells whether a run may be going on: it began less than 48 hours ago, and no end is
+// recorded.
 func underWay(past ledger.Past) bool {
 	return slices.ContainsFunc(past.Runs, func(r ledger.Run) bool {
 		return r.Ended == nil &&

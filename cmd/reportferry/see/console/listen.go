@@ -20,27 +20,28 @@ import (
 )
 
 const (
-	// tokenLength is the least. A token can be guessed as often as one likes, so it has to be
-	// longer than a password that people remember: 16 letters and digits at random are 95 bits.
+	// tokenLength is the least number of characters of a token. Nothing limits the guesses at a
+	// token, so it has to be longer than a password that people remember: 16 letters and digits at
+	// random are 95 bits.
 	tokenLength = 16
-	// connections is how many there may be at once: six of each browser, for 150 readers. Each
-	// takes a descriptor, and a run in the same process needs some too.
+	// connections bounds the open connections: six of each browser, for 150 readers. Each takes a
+	// file descriptor, and a run in the same process needs some too.
 	connections = 1000
-	// closing is how long answers that are under way may take when the command ends.
+	// closing is how long answers in flight may take when the command ends.
 	closing = time.Second
 )
 
-// A Listening is where the pages are shown, and to whom, as the flags --listen, --token and --host
-// say it.
+// A Listening says where the pages are served, and to whom, as set by the flags --listen, --token
+// and --host.
 type Listening struct {
 	address, token string
 	names          []string
 
-	gate *access.Gate // nil: there is no token
+	gate *access.Gate // nil when there is no token
 	most int          // connections at once
 }
 
-// NewListening adds the flags to a command.
+// NewListening adds the flags to a command. address is the default of --listen, and what its help.
 func NewListening(cmd *cobra.Command, address, what string) *Listening {
 	l := &Listening{most: connections}
 	cmd.Flags().StringVar(&l.address, "listen", address, what)
@@ -52,11 +53,11 @@ func NewListening(cmd *cobra.Command, address, what string) *Listening {
 	return l
 }
 
-// Address is where is listened; empty: nowhere.
+// Address returns the address to listen on. It is empty when nothing is served.
 func (l *Listening) Address() string { return l.address }
 
-// Show answers with the pages of a session's config until stop is called. It returns the address
-// that people open.
+// Show serves the pages of a session's config until stop is called. It returns the address that
+// people open.
 func (l *Listening) Show(ctx context.Context, s *wire.Session) (address string, stop func(), err error) {
 	c, err := Of(s)
 	if err != nil {
@@ -65,8 +66,8 @@ func (l *Listening) Show(ctx context.Context, s *wire.Session) (address string, 
 	return l.ShowBeside(ctx, s.Program, s.Log, c.Handler(), nil)
 }
 
-// Renew reads the token again where it is kept. Whoever logged in with another one has to do so
-// again.
+// Renew reads the token again from where it is kept. Whoever logged in with another token has to
+// log in again.
 func (l *Listening) Renew(ctx context.Context, p *wire.Program) error {
 	if l.gate == nil {
 		return nil
@@ -78,12 +79,13 @@ func (l *Listening) Renew(ctx context.Context, p *wire.Program) error {
 	return err
 }
 
-// Closed tells whether there are no pages, because nobody could log in.
+// Closed tells whether no pages are served, because other machines reach the address and there is
+// no token to log in with.
 func (l *Listening) Closed() bool { return l.token == "" && !loopback.Is(l.address) }
 
-// ShowBeside answers with pages, and at /healthz and /readyz with probes, which need no token. They
-// are asked for all that is known only when the reader may see the pages too. Where others reach
-// the address and there is no token, there are no pages.
+// ShowBeside serves pages, and at /healthz and /readyz probes, which need no token. A probe's
+// answer is whole for a reader who may see the pages, and short for anybody else. Where other
+// machines reach the address and there is no token, no pages are served.
 func (l *Listening) ShowBeside(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler,
 	probes func(whole bool) http.Handler) (address string, stop func(), err error) {
 	if pages, err = l.guarded(ctx, p, log, pages, probes); err != nil {
@@ -111,7 +113,8 @@ func (l *Listening) ShowBeside(ctx context.Context, p *wire.Program, log *slog.L
 	}, nil
 }
 
-// serverOf makes a server that no reader can hold up, however slowly it asks or reads.
+// serverOf returns a server that no client can hold up, however slowly it sends or reads. most
+// bounds the open connections.
 func serverOf(pages http.Handler, log *slog.Logger, most int) *http.Server {
 	var open atomic.Int64
 	return &http.Server{
@@ -122,7 +125,7 @@ func serverOf(pages http.Handler, log *slog.Logger, most int) *http.Server {
 			switch s {
 			case http.StateNew:
 				if open.Add(1) > int64(most) {
-					_ = c.Close() // the server finds it closed, and forgets it
+					_ = c.Close() // the server notices that, and forgets it
 				}
 			case http.StateClosed, http.StateHijacked:
 				open.Add(-1)
@@ -131,7 +134,8 @@ func serverOf(pages http.Handler, log *slog.Logger, most int) *http.Server {
 	}
 }
 
-// guarded lets those in who may: anyone of this machine, or with a token whoever knows it.
+// guarded wraps the pages and the probes in access checks. With a token, whoever knows it may see
+// the pages; without one, everybody on this machine may.
 func (l *Listening) guarded(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler,
 	probes func(bool) http.Handler) (http.Handler, error) {
 	if _, _, err := net.SplitHostPort(l.address); err != nil {
@@ -166,7 +170,7 @@ func (l *Listening) guarded(ctx context.Context, p *wire.Program, log *slog.Logg
 	known := loopback.KnownHosts(l.address, all, l.names...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked := r.URL.Path; asked == "/healthz" || asked == "/readyz" {
-			// By whatever name: the answer has nothing to hide.
+			// The short answer needs no check of the host's name, because it has nothing to hide.
 			if stranger := l.Closed() || l.gate != nil && !l.gate.Knows(r); stranger {
 				short.ServeHTTP(w, r)
 				return

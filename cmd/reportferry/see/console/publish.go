@@ -14,15 +14,15 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// publishTime is how long the pages may take after a run. Cloud Run and cron wait for them.
+// publishTime is how long writing the pages after a run may take. Cloud Run and cron wait for it.
 const publishTime = 2 * time.Minute
 
-// pagesTable is a table that there isn't, under whose lease one run at a time writes pages. Two at
-// once would each list files as the other has not left them.
+// pagesTable names a table that doesn't exist. Its lease lets one run at a time write pages: of two
+// at once, each would go by a list of files that the other one then changes.
 const pagesTable = "_console"
 
 // Publish writes the pages to the place that the config names, if it names one. A run that was
-// stopped leaves them to the next one, because it must end in seconds.
+// stopped leaves the pages to the next run, because it must end within seconds.
 func Publish(ctx context.Context, s *wire.Ran) (err error) {
 	if s.Config.Export == "" {
 		return nil
@@ -57,7 +57,7 @@ func Publish(ctx context.Context, s *wire.Ran) (err error) {
 	return err
 }
 
-// leasePages waits until no other run writes pages.
+// leasePages waits until no other run writes pages, and returns the lease.
 func leasePages(ctx context.Context, s *wire.Session) (*ledger.Lease, error) {
 	t, err := s.Ledger.Table(ctx, pagesTable)
 	if err != nil {

@@ -29,10 +29,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// dialects are those of the adapters of dbt that projects are written for.
+// dialects are the SQL dialects of the dbt adapters that projects are written for.
 var dialects = []views.Dialect{views.BigQuery, views.Postgres, views.DuckDB}
 
-// New makes the command dbt.
+// New returns the command "dbt".
 func New(p *wire.Program) *cobra.Command {
 	var out, dialect string
 	var by []string
@@ -98,7 +98,7 @@ is there. A file of somebody else in the place of one is refused.`,
 		"dimensions that sums keep beside the date, where a table has them: `a,b`")
 	cmd.Flags().StringVar(&dialect, "dialect", "", "the `SQL` of the sinks: "+strings.Join(dialectNames(),
 		", ")+"; default: what the sinks are")
-	// The flag is there.
+	// It fails only for a flag that isn't defined.
 	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(dialectNames(),
 		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -111,26 +111,26 @@ func dialectNames() (names []string) {
 	return names
 }
 
-// A table is one of the project, with the job that fills it.
+// A table is a table of the project, with the job that fills it.
 type table struct {
 	config.Job
 	schema *sinks.Schema
-	sums   views.Table // of its metrics
+	sums   views.Table // how its metrics are summed
 }
 
-// A project is what is known of the tables before files are made of it.
+// A project is what is known about the tables before the files are made.
 type project struct {
 	views.Dialect
 	at     place
-	prefix string // of the tables of states
+	prefix string // of the names of state tables, which describe other tables
 	tables []table
-	states map[string][]string // the tables that have states, by kind
+	states map[string][]string // the tables that have a state table, by its kind
 	left   []string            // what is left out, and why
-	labels map[string]bool     // those of metrics; dbt wants each once
+	labels map[string]bool     // the labels of metrics so far; dbt wants each to be unique
 }
 
-// gather finds out what the project consists of. It asks the service at most which events there
-// are.
+// gather finds out what the project consists of. All that it may ask the service is the list of
+// events.
 func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect string, by []string) (*project, error) {
 	d, err := dialectOf(chosen, dialect)
 	if err != nil {
@@ -142,7 +142,7 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 	var address string
 	for _, c := range chosen {
 		if len(c.Sinks) == 0 {
-			continue // it pushes files, or keeps apps
+			continue // the job has no table: it pushes files, or manages apps
 		}
 		c.Sinks = slices.DeleteFunc(slices.Clone(c.Sinks), func(url string) bool { return dialectBy(url) != d.Name })
 		if len(c.Sinks) == 0 {
@@ -220,7 +220,7 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 	return p, nil
 }
 
-// dialectBy is the dialect of a sink's URL; empty when dbt isn't written for it.
+// dialectBy returns the name of the dialect of a sink's URL, or "" when it hasn't exactly one.
 func dialectBy(url string) string {
 	if engines := inspect.DialectsOf(url); len(engines) == 1 {
 		return engines[0]
@@ -228,7 +228,7 @@ func dialectBy(url string) string {
 	return ""
 }
 
-// dialectOf is the dialect that is asked for, or the only one of the jobs' sinks.
+// dialectOf returns the dialect that is asked for, or the only one that the jobs' sinks have.
 func dialectOf(chosen []config.Job, asked string) (views.Dialect, error) {
 	var found []string
 	for _, c := range chosen {

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// write makes the files in a folder, and removes those that were written there earlier and aren't
-// among them. It refuses a file that isn't marked as one of ours, before anything is written, and
-// leaves one of profiles alone.
+// write writes the files into a folder, and removes files that the command wrote there earlier and
+// that aren't among them. Before it changes anything, it fails if a file without the command's mark
+// is in the place of one. It leaves an existing profiles.yml alone.
 func write(folder string, files map[string]string) error {
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		own, err := ours(filepath.Join(folder, path))
@@ -61,7 +61,7 @@ func write(folder string, files map[string]string) error {
 	return nil
 }
 
-// ours tells whether a file was written by the command.
+// ours reports whether the command wrote a file: whether its first line has the mark.
 func ours(path string) (bool, error) {
 	text, err := os.ReadFile(path)
 	first, _, _ := strings.Cut(string(text), "\n")

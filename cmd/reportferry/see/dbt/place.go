@@ -16,17 +16,17 @@ import (
 	"github.com/reportferry/reportferry/sinks/pgsink"
 )
 
-// A place is where the tables are, as a source of dbt says it. What another environment may have
-// elsewhere is a variable of dbt.
+// A place says where the tables are, in the terms of a dbt source. Parts that may differ in another
+// environment are variables of dbt.
 type place struct {
 	database, schema string
-	files            string // what reads the files of a table, whose name dbt-duckdb puts in
+	files            string // SQL that reads a table's files; dbt-duckdb puts the table's name in
 	output           output
-	typeName         func(sinks.ColumnType) string
+	typeName         func(sinks.ColumnType) string // the SQL type of a column
 }
 
-// An output is how dbt connects, and where it makes models: beside the tables, so that it replaces
-// none of them.
+// An output says how dbt connects, and where it creates models: in a schema or file beside the
+// tables', so that no model replaces a table.
 type output struct {
 	Type       string   `yaml:"type"`
 	Path       string   `yaml:"path,omitempty"`
@@ -45,7 +45,7 @@ type output struct {
 	Threads    int      `yaml:"threads"`
 }
 
-// A secret is how DuckDB is let into a bucket.
+// A secret says by which credentials DuckDB reads a bucket.
 type secret struct {
 	Type     string `yaml:"type"`
 	Provider string `yaml:"provider,omitempty"`
@@ -53,14 +53,14 @@ type secret struct {
 	Secret   string `yaml:"secret,omitempty"`
 }
 
-// variable is a variable of dbt with what it is without another setting.
+// variable returns the template of a dbt variable with its default.
 func variable(name, usual string) string { return fmt.Sprintf("{{ var(%q, %q) }}", name, usual) }
 
-// environment is a variable of the environment, in the same way.
+// environment returns the template of an environment variable with its default.
 func environment(name, usual string) string { return fmt.Sprintf("{{ env_var(%q, %q) }}", name, usual) }
 
-// placeOf is the place of a sink, whose URL may name the user and the location, and whose secrets
-// are left out. The error says what of it can't be told.
+// placeOf returns the place of a sink. The sink's URL may name the user and the location; secrets
+// in it are left out.
 func placeOf(target ledger.Target, rawURL string, d views.Dialect) (at place, err error) {
 	where, err := url.Parse(rawURL)
 	if err != nil {
@@ -107,10 +107,10 @@ func placeOf(target ledger.Target, rawURL string, d views.Dialect) (at place, er
 	return at, nil
 }
 
-// filesOf reads all files of a table in a folder or bucket. A folder has its whole path: dbt runs
-// elsewhere.
+// filesOf returns the SQL that reads all files of a table in a folder or bucket. The path of a
+// folder is absolute, because dbt runs in another one.
 func filesOf(sink *blobsink.Sink) (string, error) {
-	const name = "{identifier}" // dbt-duckdb's, of the source's table
+	const name = "{identifier}" // dbt-duckdb puts the name of the source's table in its place
 	pattern := sink.Pattern(name)
 	if !strings.Contains(pattern, "://") {
 		whole, err := filepath.Abs(pattern)

@@ -15,34 +15,35 @@ import (
 	"github.com/reportferry/reportferry/sinks/pgsink"
 )
 
-// mark is in every file that is written, so that it may be replaced and removed.
+// mark is in the first line of every file that the command may replace and remove later.
 const mark = "Written by reportferry dbt, which replaces it."
 
 // sourceName is the name of the project, of its profile and of its source.
 const sourceName = "reportferry"
 
-// profiles is the file that is written once, because whoever uses the project changes it.
+// profiles is the file that is written only once, because the project's users change it.
 const profiles = "profiles.yml"
 
-// source and ref are how a table and a model stand in the SQL of a model.
+// source and ref return how the SQL of a model refers to a source's table and to another model;
+// refTo returns the latter without braces.
 func source(table string) string { return "{{ source('" + sourceName + "', '" + table + "') }}" }
 func ref(model string) string    { return "{{ " + refTo(model) + " }}" }
 func refTo(model string) string  { return "ref('" + model + "')" }
 
-// staged is the model of a table's rows.
+// staged returns the name of the model of a table's rows.
 func staged(table string) string { return "stg_" + sourceName + "__" + table }
 
-// stateTable is the table of states of a kind that describes a table, by its name in a warehouse.
+// stateTable returns the name in a warehouse of the state table of a kind that describes a table.
 func (p *project) stateTable(kind, table string) string {
 	return sinks.Flat(sinks.Derived(p.prefix+kind, table))
 }
 
-// hasStates tells whether there is a table of states of a kind that describes a table.
+// hasStates reports whether there is a state table of a kind that describes a table.
 func (p *project) hasStates(kind, table string) bool {
 	return slices.Contains(p.states[kind], table)
 }
 
-// files are the contents of the project's files, by their paths in its folder.
+// files returns the contents of the project's files by their paths in its folder.
 func (p *project) files() (map[string]string, error) {
 	models, files, err := p.models()
 	if err != nil {
@@ -98,7 +99,8 @@ func (p *project) files() (map[string]string, error) {
 	return files, nil
 }
 
-// models are the views of all tables, each once, as dbt lists them and as files.
+// models returns the models, which are the views of all tables, each once: as dbt lists them, and
+// as files.
 func (p *project) models() (list []model, files map[string]string, err error) {
 	files = map[string]string{}
 	for _, t := range p.tables {
@@ -133,7 +135,8 @@ func (p *project) models() (list []model, files map[string]string, err error) {
 				m.Name, folder = staged(t.Table), "staging"
 				m.Description = "The rows of " + t.Table +
 					", without those of another currency, zone or filter, which a rebaseline hasn't replaced yet."
-				// No table of that name is there, so that it is as `reportferry views` names it.
+				// In DuckDB no table has this name, so the view can have the name that
+				// `reportferry views` gives it.
 				if p.Name == views.DuckDB.Name {
 					config = "{{ config(alias='" + t.Table + "') }}\n"
 				}
@@ -179,8 +182,8 @@ GROUP BY {{ keys | join(', ') }}
 HAVING COUNT(*) > 1
 {% endtest %}`
 
-// exposures are the dashboards of deploy/bi that stand on the models. That of Grafana stands on
-// metrics of the program.
+// exposures returns the dashboards of deploy/bi that read the models. Grafana's isn't among them:
+// it reads the program's own metrics.
 func (p *project) exposures(models []model) (list []exposure) {
 	has := map[string]bool{}
 	var sums []string
@@ -200,7 +203,7 @@ func (p *project) exposures(models []model) (list []exposure) {
 			states = append(states, refTo(p.prefix+kind))
 		}
 	}
-	const cohorts = "cohorts_daily" // which the bundle names
+	const cohorts = "cohorts_daily" // the table that the bundle in deploy/bi/superset reads
 	if has[staged(cohorts)] && len(states) > 0 {
 		add("superset_performance", "Performance (Superset)",
 			"Spend, installs, eCPI, ROAS and cohorts: deploy/bi/superset of reportferry.",

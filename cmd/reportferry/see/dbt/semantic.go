@@ -66,12 +66,12 @@ type (
 	}
 )
 
-// reportDate is the time dimension of every semantic model: MetricFlow keeps day, week and the like
-// to itself.
+// reportDate is the name of the time dimension of every semantic model: day, week and the like are
+// reserved names in MetricFlow.
 const reportDate = "report_date"
 
-// semantic are the semantic models of the tables that have a date and something to sum, and metrics
-// computed of their measures.
+// semantic returns the semantic models of the tables that have a date and something to sum, and the
+// metrics that are computed from their measures.
 func (p *project) semantic() (list []semanticModel, metrics []metric) {
 	for _, t := range p.tables {
 		if t.sums.Sums == nil {
@@ -85,7 +85,7 @@ func (p *project) semantic() (list []semanticModel, metrics []metric) {
 			Name: named(t.Table), Description: t.schema.About.Text, Model: refTo(staged(t.Table)),
 			Defaults: defaults{reportDate}, PrimaryEntity: named(t.Table),
 		}
-		lasting := map[string]bool{} // columns whose last period alone counts
+		lasting := map[string]bool{} // columns that can't be added over time: their last period counts
 		for _, c := range t.schema.Columns {
 			if c.Required {
 				m.Dimensions = append(m.Dimensions, p.dimension(c, t.schema.On))
@@ -112,9 +112,10 @@ func (p *project) semantic() (list []semanticModel, metrics []metric) {
 	return list, metrics
 }
 
+// plain matches a column's name that SQL takes without quotes.
 var plain = lazy.Regexp(`^[a-z][a-z0-9_]*$`)
 
-// expr is a column as SQL has it.
+// expr returns a column's name as SQL has it, quoted if it must be.
 func (p *project) expr(column string) string {
 	if plain().MatchString(column) {
 		return column
@@ -122,8 +123,8 @@ func (p *project) expr(column string) string {
 	return p.Quote(column)
 }
 
-// label is what people call a metric of a table, by its column, or the column's name where another
-// metric is called so.
+// label returns the name that people know a column's metric by and the table. Where another metric
+// has that label already, it has the column's own name instead.
 func (p *project) label(c sinks.Column, table string) string {
 	label, _, _ := strings.Cut(c.Description, " = ")
 	if label == "" || p.labels[label+", "+table] {
@@ -134,8 +135,9 @@ func (p *project) label(c sinks.Column, table string) string {
 	return label
 }
 
-// dimension is a column by which measures are grouped. MetricFlow begins its weeks on Monday and
-// the service on Sunday, so that a week is a day here: no date is moved.
+// dimension returns the dimension of a column, by which measures are grouped. A week has the
+// granularity of a day: MetricFlow begins its weeks on Monday and the service on Sunday, so its
+// weeks would move the dates.
 func (p *project) dimension(c sinks.Column, on string) dimension {
 	d := dimension{Name: named(c.Name), Description: c.Description, Type: "categorical", Expr: p.expr(c.Name)}
 	if c.Type != sinks.Date && c.Type != sinks.DateTime {
@@ -151,13 +153,13 @@ func (p *project) dimension(c sinks.Column, on string) dimension {
 	return d
 }
 
-// ratio is the metric of a formula. What stands on unique users is right by the period alone, as
-// the model of sums has it: over several periods a sum of all would be divided by the users of the
-// last one.
+// ratio returns the metric of a formula. A formula with unique users has none (ok is false): it is
+// right in a single period only, as in the model of sums, because over several periods the sum of
+// all would be divided by the users of the last one.
 func (p *project) ratio(t table, r views.Ratio, lasting map[string]bool) (m metric, ok bool) {
 	e, err := parser.ParseExpr(r.Formula)
 	if err != nil {
-		return m, false // the view of sums has said so
+		return m, false // it was reported when the view of sums was made
 	}
 	var parts []string
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -187,7 +189,7 @@ func (p *project) ratio(t table, r views.Ratio, lasting map[string]bool) (m metr
 	d.Sum = of
 	m.Type = "derived"
 	if m.TypeParams.Expr, err = formula.SQL(r.Formula, d); err != nil {
-		return m, false // in the same way
+		return m, false // reported then, too
 	}
 	for _, name := range parts {
 		m.TypeParams.Metrics = append(m.TypeParams.Metrics, map[string]string{"name": of(name)})
@@ -195,8 +197,9 @@ func (p *project) ratio(t table, r views.Ratio, lasting map[string]bool) (m metr
 	return m, true
 }
 
-// spines are the models of times that MetricFlow joins metrics to, of the units that the tables
-// have: each unit with the type of its column. A project that has some of its own disables them.
+// spines returns the units of the time spines, the tables of times that MetricFlow joins metrics
+// to, with the SQL type of each unit's column: day, and hour if a table is by hour. A project that
+// has time spines of its own disables these.
 func (p *project) spines() map[string]string {
 	units := map[string]string{"day": p.at.typeName(sinks.Date)}
 	for _, t := range p.tables {
@@ -210,7 +213,7 @@ func (p *project) spines() map[string]string {
 	return units
 }
 
-// spine is the model of a unit, as dbt lists it.
+// spine returns the time spine of a unit, as dbt lists it.
 func spine(unit string) model {
 	return model{
 		Name: sourceName + "_" + unit + "s", Description: "Every " + unit + " from 2015 until a year from now.",
@@ -219,7 +222,7 @@ func spine(unit string) model {
 	}
 }
 
-// times is the SQL of such a model by dialect, of a type and a unit.
+// times has the SQL of a time spine by dialect, with places for the column's type and the unit.
 var times = map[string]string{
 	views.BigQuery.Name: "SELECT CAST(d AS %s) AS date_%s\n" +
 		"FROM UNNEST(GENERATE_TIMESTAMP_ARRAY(TIMESTAMP '2015-01-01', TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL " +

@@ -16,7 +16,7 @@ import (
 	converted "github.com/reportferry/reportferry/internal/table"
 )
 
-// The files of dbt, as far as they are written
+// The contents of dbt's files, as far as the command writes them
 // (https://docs.getdbt.com/reference/configs-and-properties).
 type (
 	projectFile struct {
@@ -94,7 +94,7 @@ type (
 	}
 )
 
-// source has every table, and those that describe it.
+// source returns the source with every table and its state tables.
 func (p *project) source() sourceFile {
 	s := sourceFile{
 		Name: sourceName, Description: "Tables that reportferry fills: each partition is replaced whole or not at all.",
@@ -114,10 +114,10 @@ func (p *project) source() sourceFile {
 	return s
 }
 
-// dataTable is a table of a job, with tests of its key.
+// dataTable returns the table of a job, with tests of its key.
 func (p *project) dataTable(t table) sourceTable {
 	var only map[string]string
-	if t.schema.RequireFilter { // the warehouse refuses a query without
+	if t.schema.RequireFilter { // the warehouse refuses a query without a filter on the date
 		only = map[string]string{"where": t.schema.On + " >= '1970-01-01'"}
 	}
 	s := sourceTable{Name: t.Table, Description: t.schema.About.Text, Columns: p.columns(t.schema)}
@@ -138,6 +138,7 @@ func (p *project) dataTable(t table) sourceTable {
 	return s
 }
 
+// columns returns the columns of a schema as a source lists them.
 func (p *project) columns(s *sinks.Schema) (list []sourceColumn) {
 	for _, c := range s.Columns {
 		list = append(list, sourceColumn{Name: c.Name, Description: c.Text(), Type: p.at.typeName(c.Type)})
@@ -145,13 +146,13 @@ func (p *project) columns(s *sinks.Schema) (list []sourceColumn) {
 	return list
 }
 
-// tableOfStates is a table that describes another one. That of partitions says when one was fetched
-// last.
+// tableOfStates returns the state table of a kind, which describes the table t. The one of
+// partitions has freshness: it says when a partition was fetched last.
 func (p *project) tableOfStates(kind string, t table) sourceTable {
 	s := sourceTable{Name: p.stateTable(kind, t.Table), Description: "What is told of " + t.Table + ": see the model " +
 		p.prefix + kind + "."}
 	if p.at.files != "" {
-		s.Identifier = sinks.Derived(p.prefix+kind, t.Table) // a folder
+		s.Identifier = sinks.Derived(p.prefix+kind, t.Table) // the name of its folder
 	}
 	d := partition.Definition{Columns: state.Columns(kind), Route: converted.NoRoute}
 	d.Complete(sinks.Schema{}, "", nil, func(converted.Column) sinks.Column { return sinks.Column{} })
@@ -168,13 +169,13 @@ func (p *project) tableOfStates(kind string, t table) sourceTable {
 	return s
 }
 
-// hoursBetween is the longest time between two fetches by the job's schedule, and two hours for the
-// fetch: 26 of a daily one, and of none.
+// hoursBetween returns the longest time between two fetches by the job's schedule plus two hours
+// for the fetch: 26 hours for a daily schedule, and for a job without one.
 func hoursBetween(c config.Job) int {
 	longest := 24 * time.Hour
 	if schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone); err == nil && schedule != nil {
 		longest = 0
-		// Any year has its weekends, months and clock changes.
+		// Any year will do: each has weekends, months and clock changes.
 		at := schedule.Next(time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC))
 		for range 500 {
 			next := schedule.Next(at)
@@ -184,8 +185,8 @@ func hoursBetween(c config.Job) int {
 	return int(math.Ceil((longest + 2*time.Hour).Hours()))
 }
 
-// named is a name that MetricFlow takes: small letters, digits and single underscores, the first a
-// letter and the last no underscore.
+// named turns a column's name into one that MetricFlow takes: small letters, digits and single
+// underscores, with a letter first and no underscore last.
 func named(column string) string {
 	words := strings.FieldsFunc(strings.ToLower(column), func(r rune) bool {
 		return (r < 'a' || r > 'z') &&

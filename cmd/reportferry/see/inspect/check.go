@@ -57,7 +57,7 @@ Nothing that is recorded or published is changed.`,
 // Config does what the command check does, for a command that has written a config.
 func Config(cmd *cobra.Command, p *wire.Program) error { return (&checker{}).run(cmd, p, nil, false) }
 
-// run checks, and gives the exit code as an error.
+// run makes all checks, and returns the exit code as an error.
 func (c *checker) run(cmd *cobra.Command, p *wire.Program, names []string, live bool) error {
 	return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
 		c.Session, c.out, c.flag = s, cmd.OutOrStdout(), p.Again()
@@ -90,12 +90,12 @@ type checker struct {
 	flag   string // " --config FILE" for commands that are suggested; empty for the default
 	sample int
 	wrong  int
-	apart  int          // tables in sinks that couldn't be held against the ledger
+	apart  int          // tables in sinks that couldn't be compared with the ledger
 	tell   *slog.Logger // receives failed steps as well; may be nil
 	codes  []int        // the exit codes of failed steps
 
-	table refresh.Inspection  // that is compared
-	named map[civil.Date]bool // partitions of it that were named when a sink was compared
+	table refresh.Inspection  // of the table that is being compared
+	named map[civil.Date]bool // its partitions that a comparison with a sink has listed
 	past  ledger.Past         // the last runs, with what failed
 }
 
@@ -104,7 +104,7 @@ type checker struct {
 //
 //	config ─ room ─ ledger ─ service ─ sinks ─ queries ─ parts of each table ─ some partitions live
 //
-// A failed step doesn't end it, unless a later one can't do without.
+// A failed step doesn't end the check; only later steps that can't do without it are left out.
 func (c *checker) check(ctx context.Context, names []string, live bool) error {
 	chosen, err := c.Choose(names)
 	if err != nil {

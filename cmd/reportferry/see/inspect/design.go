@@ -13,9 +13,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Summed designs the view that sums a table's metrics by its date and the dimensions of by. left
-// names the metrics that it can't have, each with the reason. An error says which dimension the
-// table lacks, or that it has nothing to sum.
+// Summed designs the view that sums a table's metrics by its date and the dimensions in by. left
+// lists the metrics that the view can't have, each with the reason. An error says which dimension
+// the table lacks, or that it has nothing to sum.
 func Summed(table string, s *sinks.Schema, by []string) (v views.Table, left []string, err error) {
 	v = views.Table{Name: table, On: s.On, By: by}
 	columns := map[string]sinks.Column{}
@@ -55,7 +55,8 @@ func Summed(table string, s *sinks.Schema, by []string) (v views.Table, left []s
 	return v, left, nil
 }
 
-// metricField describes a metric, also one of an event, which the catalogue derives from its name.
+// metricField returns the catalogue's entry of a metric. That of an event's metric is derived from
+// its name.
 func metricField(slug string) catalog.Field {
 	if f, ok := catalog.Metric(slug); ok {
 		return f
@@ -75,8 +76,9 @@ func overView(f catalog.Field, s *sinks.Schema, by []string) bool {
 	return f.Additive != catalog.Nowhere
 }
 
-// expand rewrites a metric's formula until it consists of columns that the view sums. It replaces
-// metrics that have formulas of their own; missing is a metric that the table would need for that.
+// expand rewrites a metric's formula until it consists of columns that the view sums. To this end
+// it replaces metrics that aren't such columns by their own formulas. missing is a metric that the
+// table would need for that.
 func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by []string) (text, missing string) {
 	if formula == "" {
 		return "", ""
@@ -99,7 +101,7 @@ func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by
 		inner, lacks := expand(f.Formula(), columns, s, by)
 		if inner == "" {
 			missing = id.Name
-			if lacks != "" && !overView(f, s, by) { // a column of its own wouldn't do
+			if lacks != "" && !overView(f, s, by) { // a column of it wouldn't do: it can't be summed
 				missing = lacks
 			}
 			return true

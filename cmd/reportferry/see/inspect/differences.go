@@ -14,7 +14,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// rows holds the number of rows in each partition of a database against the ledger.
+// rows compares the number of rows in each partition of a database with the ledger.
 func (c *checker) rows(ctx context.Context, job jobs.Job, target ledger.Target, store sinks.Holdings) error {
 	t, err := partition.Open(ctx, partition.Options{Ledger: c.Ledger, Name: job.Table, Targets: []ledger.Target{target},
 		Job: job.Name})
@@ -39,9 +39,9 @@ func (c *checker) rows(ctx context.Context, job jobs.Job, target ledger.Target, 
 	return nil
 }
 
-// differences writes what of a sink isn't as recorded, in so many rows at most (0: in as many as it
-// takes), and how to mend it unless a problem of the table says that. Partitions that follow one
-// another are in one row when the same is to be said of them.
+// differences writes which partitions in a sink aren't as recorded. most bounds the rows; 0 is no
+// limit. Then it writes how to mend that, unless the table's problems say so for each partition.
+// Consecutive partitions with the same text share a row.
 func (c *checker) differences(job jobs.Job, target ledger.Target, title string, list []partition.Discrepancy, most int,
 	mend string) {
 	c.wrong += len(list)
@@ -77,7 +77,7 @@ func (c *checker) differences(job jobs.Job, target ledger.Target, title string, 
 	}
 }
 
-// heldBy are the records of what a target has given a receipt for.
+// heldBy returns the records that have a receipt of the target.
 func heldBy(all []ledger.Record, target ledger.Target) []ledger.Record {
 	return slices.DeleteFunc(all, func(e ledger.Record) bool { return !slices.ContainsFunc(e.Receipts, target.Gave) })
 }

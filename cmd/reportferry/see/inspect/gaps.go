@@ -53,8 +53,8 @@ fired, or when something else is wrong.`,
 	return cmd
 }
 
-// showGaps writes the gaps of each job that has partitions. The error ends the command with 3 when
-// a gap can be closed.
+// showGaps writes the gaps of each job that has partitions. The error ends the command with exit
+// code 3 when a gap can be closed, or something else is wrong.
 func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config.Job, past ledger.Past,
 	asJSON bool) error {
 	var failed []error // a job that can't be inspected doesn't hide the others
@@ -118,12 +118,13 @@ func writeCounts(w io.Writer, c refresh.Counts) {
 	}
 }
 
+// A count is a number, and what it counts.
 type count struct {
 	n    int
 	what string
 }
 
-// writeLine writes a line of those that aren't 0, if there are any.
+// writeLine writes the counts that aren't 0 in one line, if there are any.
 func writeLine(w io.Writer, counts ...count) {
 	var parts []string
 	for _, c := range counts {

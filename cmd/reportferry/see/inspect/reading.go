@@ -21,8 +21,7 @@ import (
 // inCatalogs are the dialects of engines that read an Iceberg catalog.
 var inCatalogs = []views.Dialect{views.Trino, views.Spark, views.DuckDB}
 
-// DialectsOf are the dialects of the engines that read what a sink of this URL keeps, by their
-// names.
+// DialectsOf returns the names of the SQL dialects of the engines that read a sink with this URL.
 func DialectsOf(url string) (names []string) {
 	switch scheme, _, _ := strings.Cut(url, ":"); scheme {
 	case "bigquery":
@@ -38,12 +37,12 @@ func DialectsOf(url string) (names []string) {
 	return []string{views.DuckDB.Name}
 }
 
-// dialectNames are all dialects.
+// dialectNames returns the names of all dialects.
 func dialectNames() []string {
 	return append([]string{views.BigQuery.Name, views.Postgres.Name}, DialectsOf("iceberg:")...)
 }
 
-// oneOf lists words.
+// oneOf joins words, as in "a, b or c".
 func oneOf(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
@@ -51,25 +50,26 @@ func oneOf(words []string) string {
 // A lake is a sink whose tables are files, which readers find by a pattern.
 type lake interface{ Pattern(table string) string }
 
-// A namespace is one of an Iceberg catalog.
+// A namespace is a sink whose tables are in a namespace of an Iceberg catalog.
 type namespace interface {
 	Catalog() string
 	Namespace() []string
 }
 
-// A Reading is how an engine reads a sink, and what of states is there for it to read.
+// A Reading says how an engine reads a sink, and which tables of states it can read there. Those
+// are the tables that say which partitions are final, and what was restated.
 type Reading struct {
 	views.Place
-	Whole      string              // what the view of the table itself reads; empty: the table is one of the engine's
-	States     map[string][]string // tables of states, by kind, as FROM has each; none yet: nil
-	Partitions string              // what lists the job's own partitions; none yet: empty
-	Freshness  string              // what tells how fresh tables are
-	Prefix     string              // of the names of the tables of states
-	Longest    int                 // bytes of a view's name; 0: any number
+	Whole      string              // what the view of the table itself reads; empty if the engine has the table itself
+	States     map[string][]string // tables of states by kind, as FROM names them; nil for a kind without any
+	Partitions string              // the table that lists the job's own partitions; empty if there is none yet
+	Freshness  string              // the table that tells how fresh tables are
+	Prefix     string              // begins the names of the tables of states
+	Longest    int                 // most bytes that a view's name may have; 0: no limit
 }
 
-// readingOf is the reading of a sink of a job's table. Where only one engine reads it, no dialect
-// is needed.
+// readingOf returns how a job's table is read in a sink. It needs a dialect only where several
+// engines read the sink.
 func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table, dialect string) (r Reading,
 	err error) {
 	prefix := cmp.Or(s.Config.States, state.Prefix)
@@ -129,7 +129,8 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 	return r, err
 }
 
-// tablesIn are the tables of all jobs that are put into a place, in the config's order.
+// tablesIn returns the tables of all jobs that have a sink in the target's store, in the config's
+// order.
 func tablesIn(ctx context.Context, s *wire.Session, target ledger.Target) (tables []string, err error) {
 	scheme, _, _ := strings.Cut(target.Name, ":")
 	for _, c := range s.Config.Jobs {
@@ -150,8 +151,9 @@ func tablesIn(ctx context.Context, s *wire.Session, target ledger.Target) (table
 	return tables, nil
 }
 
-// StateTables are those of some tables that have rows in a table of states, by its kind of
-// StateKinds. A view on one that isn't there couldn't be made. The error is the ledger's.
+// StateTables returns, for each of StateKinds, those of the tables that have rows in a table of
+// states of this kind. For the others there is no such table, and a view on it couldn't be made.
+// The error is the ledger's.
 func StateTables(ctx context.Context, l *ledger.Ledger, prefix string, tables []string) (byKind map[string][]string,
 	err error) {
 	byKind = map[string][]string{}
@@ -169,9 +171,10 @@ func StateTables(ctx context.Context, l *ledger.Ledger, prefix string, tables []
 	return byKind, nil
 }
 
-// Views are the views of a table, in the order in which they can be made: some read others.
-// BigQuery makes none on a table that isn't there; elsewhere such a view has no rows. None has rows
-// of another meaning, so that nobody adds them to the others.
+// Views returns the views of a table, in the order in which they can be made, because some read
+// others. BigQuery makes no view on a table that doesn't exist; elsewhere such a view has no rows.
+// No view has rows of another meaning, such as of another currency, so that nobody adds them to the
+// other rows.
 func (r Reading) Views(t views.Table, long ...views.Long) (list []views.View, err error) {
 	where := r.where(t)
 	if r.Whole != "" {
@@ -210,7 +213,8 @@ func (r Reading) Views(t views.Table, long ...views.Long) (list []views.View, er
 	return list, nil
 }
 
-// where leaves out the rows of another meaning.
+// where returns the WHERE clause that leaves out the rows of another meaning. It is empty when
+// there is no table of partitions yet.
 func (r Reading) where(t views.Table) string {
 	if r.Partitions == "" {
 		return ""
@@ -221,8 +225,8 @@ func (r Reading) where(t views.Table) string {
 // accountColumn is the first column of the view over the tables of all accounts.
 const accountColumn = "account"
 
-// member is a table of an account in the view over the tables of all accounts. The view of the
-// table itself, where there is one, has left out what is to be left out.
+// member returns an account's table as a part of the view over the tables of all accounts. Where
+// the table has a view of its own, the part reads that, which has no rows of another meaning.
 func (r Reading) member(account string, t views.Table, s *sinks.Schema) (m views.Member, err error) {
 	m = views.Member{Name: account, Rows: r.Table(t.Name) + r.where(t)}
 	if r.Whole != "" {
@@ -238,13 +242,13 @@ func (r Reading) member(account string, t views.Table, s *sinks.Schema) (m views
 	return m, nil
 }
 
-// columnTypes are the catalogue's types by those of sinks.
+// columnTypes maps the types of sinks' columns to the catalogue's types.
 var columnTypes = map[sinks.ColumnType]catalog.Type{
 	sinks.String: catalog.String, sinks.Date: catalog.Day, sinks.DateTime: catalog.Hour, sinks.Instant: catalog.Instant,
 	sinks.Int64: catalog.Int64, sinks.Decimal: catalog.Decimal, sinks.Double: catalog.Double,
 }
 
-// stateColumns are the columns of a table of states.
+// stateColumns returns the columns of a table of states of a kind.
 func stateColumns(kind string) (list []views.Column) {
 	for _, c := range state.Columns(kind) {
 		list = append(list, views.Column{Name: c.Name, Type: c.Type})

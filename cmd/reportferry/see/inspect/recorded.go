@@ -30,8 +30,8 @@ func (c *checker) readBack(ctx context.Context, job jobs.Job, good map[string]bo
 	if err != nil {
 		return err
 	}
-	// Planning refuses a config that contradicts the ledger, or what sinks hold, as run would.
-	// Those that can't be looked at have been reported.
+	// Planning refuses a config that contradicts the ledger or the sinks, as run would. When a sink
+	// has failed its probe, which has been reported, the table is inspected without a plan.
 	bad := slices.ContainsFunc(job.Targets, func(target ledger.Target) bool { return !good[target.Name] })
 	var in refresh.Inspection
 	switch {
@@ -54,7 +54,7 @@ func (c *checker) readBack(ctx context.Context, job jobs.Job, good map[string]bo
 }
 
 // problems writes what is wrong with the table, without the days that a comparison with a sink has
-// named.
+// listed already.
 func (c *checker) problems(job jobs.Job) {
 	list := slices.DeleteFunc(c.table.Problems, func(p ledger.Problem) bool { return !p.Wrong })
 	if len(list) == 0 {
@@ -71,7 +71,7 @@ func (c *checker) problems(job jobs.Job) {
 	human.Problems(c.out, "  ", c.flag, list, mostDays)
 }
 
-// targets holds the sinks of a job that passed their probe against the ledger.
+// targets compares those sinks of a job that passed their probe with the ledger.
 func (c *checker) targets(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape,
 	good map[string]bool) (err error) {
 	for _, target := range job.Targets {
@@ -93,7 +93,7 @@ func (c *checker) targets(ctx context.Context, job jobs.Job, t *ledger.Table, sh
 	return nil
 }
 
-// uncompared says that what a sink holds can't be held against the ledger.
+// uncompared says that a job's table in a sink can't be compared with the ledger, and why.
 func (c *checker) uncompared(job jobs.Job, target ledger.Target, why any) {
 	c.apart++
 	fmt.Fprintf(c.out, "%s in %s: not compared: %v\n", job.Name, target.Name, why)

@@ -38,14 +38,14 @@ import (
 type tableStatus struct {
 	Job         string             `json:"job"`
 	Table       string             `json:"table"`
-	Kind        string             `json:"kind,omitempty"` // of a job without partitions
+	Kind        string             `json:"kind,omitempty"` // set for a job without partitions
 	Partitions  int                `json:"partitions"`
 	Empty       int                `json:"empty"`
-	Interrupted int                `json:"interrupted"` // their last put began, and its end isn't recorded
+	Interrupted int                `json:"interrupted"` // partitions whose last put began, and has no recorded end
 	Rows        int64              `json:"rows"`
 	Oldest      *civil.Date        `json:"oldest,omitempty"`
 	Newest      *civil.Date        `json:"newest,omitempty"`
-	Pieces      []refresh.Piece    `json:"pieces,omitempty"`  // of a table that isn't in one
+	Pieces      []refresh.Piece    `json:"pieces,omitempty"`  // set when there are several
 	Fetched     *time.Time         `json:"fetched,omitempty"` // the last fetch
 	Fresh       *refresh.Freshness `json:"freshness,omitempty"`
 	Missing     int                `json:"missing"`       // partitions of its range that a run would fetch
@@ -54,12 +54,12 @@ type tableStatus struct {
 	Problems    []ledger.Problem   `json:"problems,omitempty"`
 	Unsure      string             `json:"unsure,omitempty"` // why Missing, Rest, Counts and Problems aren't known
 	Stale       string             `json:"stale,omitempty"`  // why it is older than --max-age
-	detailed    bool               // a command of the kind's name has a status of its own
+	detailed    bool               // the command of the kind's name has a subcommand status
 	Records     []ledger.Record    `json:"records,omitempty"`
 	calendar    []refresh.Entry
 }
 
-// An allStatus is what status says as JSON.
+// An allStatus is what the command status prints as JSON.
 type allStatus struct {
 	Ledger  string        `json:"ledger"`
 	Tables  []tableStatus `json:"tables"`
@@ -157,7 +157,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 			if pieces := refresh.Pieces(in.Period, in.Calendar); len(pieces) > 1 {
 				s.Pieces = pieces
 			}
-		case maxAge == 0: // the rest of the status doesn't need the kind
+		case maxAge == 0: // the rest of the status is known without the inspection
 			s.Unsure, s.Problems = human.FirstLine(err.Error()), status.LastFailed(c.Name, past, nil)
 		default:
 			damaged = append(damaged, err)
@@ -196,7 +196,8 @@ func statusOf(job string, t *ledger.Table, records bool) tableStatus {
 	return s
 }
 
-// rowsOf are the rows of a table's partitions, with a break between pieces.
+// rowsOf returns the number of rows of each partition of a table as points to plot, with a break
+// between pieces.
 func rowsOf(calendar []refresh.Entry, pieces []refresh.Piece) (points []plot.Point) {
 	for i, e := range calendar {
 		if i > 0 && slices.ContainsFunc(pieces, func(p refresh.Piece) bool { return p.From == e.Partition }) {
@@ -268,12 +269,12 @@ func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.
 		return
 	}
 	fmt.Fprintf(w, "exit code %d, %s ago\n", run.Exit, now.Sub(*run.Ended).Round(time.Second))
-	for _, msg := range status.FurtherErrors(run) { // the problems have the others
+	for _, msg := range status.FurtherErrors(run) { // the problems contain the others
 		fmt.Fprintf(w, "  error in %s\n", strings.ReplaceAll(msg, "\n", "\n    "))
 	}
 }
 
-// writeTroubles writes what is wrong with a table, and why that isn't known.
+// writeTroubles writes what is wrong with a table, or why that isn't known.
 func writeTroubles(w io.Writer, again string, s tableStatus) {
 	if s.Stale != "" {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
@@ -284,7 +285,7 @@ func writeTroubles(w io.Writer, again string, s tableStatus) {
 	}
 }
 
-// mostDays is how many rows of partitions of a problem are named.
+// mostDays bounds the rows that list a problem's partitions.
 const mostDays = 5
 
 // runStatus describes a job that fills no table: when it last succeeded.
@@ -310,8 +311,8 @@ func runStatus(ctx context.Context, e *wire.Session, c config.Job, past ledger.P
 	return s, nil
 }
 
-// notTaken is what there is to know of rows of files that weren't taken. No run ends it: the rows
-// are to be written anew.
+// notTaken returns one problem if rows of recently pushed files weren't taken, and none otherwise.
+// No run ends it, because somebody has to write the rows anew.
 func notTaken(now time.Time, c config.Job, pushed []outbox.File) []ledger.Problem {
 	var o ledger.Outcome
 	files := 0

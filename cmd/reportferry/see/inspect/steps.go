@@ -45,7 +45,7 @@ func (c *checker) step(name string, err error, detail string) {
 	c.codes = append(c.codes, exit.CodeOf(err))
 }
 
-// exit is the exit code of the command: the first that any step has of 2, 5, 1 and 3.
+// exit returns the command's exit code: the first of 2, 5, 1 and 3 that any step has, or else 0.
 func (c *checker) exit() int {
 	if c.wrong > 0 {
 		c.codes = append(c.codes, jobs.ExitSome)
@@ -106,10 +106,10 @@ func (c *checker) store(ctx context.Context) {
 var columnLists = []string{"overview_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "skad_metrics",
 	"dimensions", "apps"}
 
-// A listing is what the service lists for one account, by slug; nil: it refuses.
+// A listing is what the service lists for one account, by slug. It is nil when the service refused.
 type listing map[string]adjust.Filter
 
-// listings asks the service for these lists, once for each account of the chosen jobs.
+// listings asks the service for columnLists, once for each account of the chosen jobs.
 func (c *checker) listings(ctx context.Context, chosen []config.Job) map[string]listing {
 	found := map[string]listing{}
 	for _, j := range chosen {
@@ -171,8 +171,8 @@ func (c *checker) account(ctx context.Context, account string) listing {
 	return slugs
 }
 
-// A prober can try whether it is allowed to do what Put does, without leaving anything behind. Of a
-// sink that can't, check says so.
+// A prober is a sink that can try whether a Put would be allowed, without leaving anything behind.
+// Of a sink that isn't one, check says that it wasn't tried.
 type prober interface {
 	Probe(ctx context.Context) error
 }
@@ -266,12 +266,12 @@ func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string
 	}
 }
 
-// receivers reads the addresses of those who hear of runs, and sends them nothing.
+// receivers reads the addresses of notify and heartbeat, and sends nothing to them.
 func (c *checker) receivers(ctx context.Context) {
 	one := func(name, reference string, use func(address string) error) {
 		address, err := c.Address(ctx, reference)
 		if err != nil {
-			return // it may be known where the runs are, and not here
+			return // the address may be known only where the runs are
 		}
 		if err := use(address); err != nil {
 			c.step(name, exit.Refused(err), "")
@@ -295,7 +295,7 @@ func (c *checker) receivers(ctx context.Context) {
 	}
 }
 
-// buckets names the places that the config has over plain HTTP.
+// buckets names the places in the config whose URLs allow plain HTTP.
 func (c *checker) buckets() {
 	places := []string{c.Config.Ledger, c.Config.Export}
 	for _, j := range c.Config.Jobs {
@@ -312,6 +312,7 @@ func (c *checker) buckets() {
 	}
 }
 
+// unencrypted says that a URL allows plain HTTP, if it does.
 func (c *checker) unencrypted(name, rawURL string) {
 	if address.Insecure(rawURL) {
 		fmt.Fprintf(c.out, "%s: insecure=true: whoever is on the way can read and change what goes there\n", name)

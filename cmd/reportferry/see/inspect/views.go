@@ -99,7 +99,7 @@ under the name that the sink's URL has.`,
 	cmd.Flags().BoolVar(&apply, "apply", false, "make the views in the job's datasets of BigQuery")
 	cmd.Flags().StringVar(&dialect, "dialect", "",
 		"only the views of this `SQL`: "+oneOf(dialectNames())+"; default: what the sinks are")
-	// The flag is there.
+	// The error would say that there is no such flag.
 	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(dialectNames(),
 		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -116,14 +116,14 @@ type viewing struct {
 	union   bool
 	cohorts bool
 	events  bool
-	written map[string]bool // statements; several tables have the same ones
-	untold  map[string]bool // kinds of states without rows
+	written map[string]bool // statements that were printed: several tables share some
+	untold  map[string]bool // kinds of states that were noted to have no rows
 }
 
-// JobOf makes a job with those of its sinks alone that a dialect is for. What isn't opened needs no
-// credentials, and nothing is asked of what is: the job is planned without sinks. Without a
-// dialect, each sink must be read by one engine alone. An error says which sink can't be opened, or
-// that none is read by the dialect.
+// JobOf returns a job with only those of its sinks that the dialect can read. The others aren't
+// opened, so they need no credentials. Those that are opened aren't asked anything, because the job
+// is planned without sinks. Without a dialect, each sink must be readable by one engine only. An
+// error says which sink can't be opened, or that the dialect reads none.
 func JobOf(ctx context.Context, s *wire.Session, c config.Job, dialect string) (jobs.Job, error) {
 	all := c.Sinks
 	if dialect != "" && all != nil {
@@ -222,7 +222,8 @@ func (v *viewing) make(ctx context.Context, chosen []config.Job) error {
 	return nil
 }
 
-// designOf is what a job's view sums, with what is left out of it.
+// designOf returns the schema of a job's table, the view that sums it, and what that view leaves
+// out.
 func designOf(ctx context.Context, job jobs.Job, by []string) (schema *sinks.Schema, table views.Table, left []string,
 	err error) {
 	plan, err := job.Kind.Plan(ctx, time.Now())
@@ -263,7 +264,8 @@ func (v *viewing) write(ctx context.Context, target ledger.Target, r Reading, li
 	return nil
 }
 
-// without notes which views of states have no rows yet, and gives those that aren't made.
+// without notes which views of states have no rows yet, and returns those that aren't made because
+// of that.
 func (v *viewing) without(r Reading) (left []string) {
 	for _, kind := range StateKinds {
 		switch told := len(r.States[kind]) > 0; {

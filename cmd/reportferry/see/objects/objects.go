@@ -1,6 +1,6 @@
-// Package objects has the command that shows what is in the ledger. Without it, whoever has to
-// judge what an object that is damaged, lost or restored has cost would need to know how the ledger
-// packs it.
+// Package objects has the command that shows what is in the ledger. Without it, whoever has to find
+// out what a damaged, lost or restored object means would need to know how the ledger encodes
+// objects.
 package objects
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
-// An object is a line of ledger list as JSON.
+// An object is a line of the command ledger list as JSON.
 type object struct {
 	Key      string    `json:"key"`
 	Size     int64     `json:"size"` // bytes

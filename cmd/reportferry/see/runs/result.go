@@ -12,8 +12,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// WriteResult writes what came of one job, as a run closes with it and as it is read again later.
-// Errors are given as texts. each is what to call the job's units, empty for windows of partitions.
+// WriteResult writes the result of one job, at the end of a run and when the run is shown later.
+// errs are the job's errors as texts. each is what the job's units are called, such as file; it is
+// empty when they are windows of partitions.
 func WriteResult(w io.Writer, again string, r ledger.Result, errs []string, each, trigger string) {
 	o := r.Outcome
 	switch {
@@ -59,7 +60,7 @@ func DueAt(at time.Time) string {
 	return "at " + at.UTC().Format(time.RFC3339)
 }
 
-// mostDays is how many rows of partitions of a problem are named.
+// mostDays bounds the rows that list a problem's partitions.
 const mostDays = 3
 
 // writeOutcome writes what a job did, what that cost the service and how much data it was.
@@ -113,8 +114,8 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 	human.Row(w, "bytes", bytes)
 }
 
-// waitsOf says what requests waited for. Many wait at once, so that the sum may be longer than the
-// run.
+// waitsOf says what requests waited for, and how long. Many wait at once, so the sum may be longer
+// than the run.
 func waitsOf(o ledger.Outcome) string {
 	var parts []string
 	for _, wait := range []struct {
@@ -128,7 +129,8 @@ func waitsOf(o ledger.Outcome) string {
 	return strings.Join(parts, ", ")
 }
 
-// writePartitions counts the windows and partitions of a job by what became of them.
+// writePartitions writes how many windows a job had, and how many of its partitions were written,
+// unchanged, empty, failed and so on.
 func writePartitions(w io.Writer, o ledger.Outcome) {
 	windows := fmt.Sprint(o.Windows)
 	if o.Held > 0 {
@@ -153,7 +155,7 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 	}
 }
 
-// NotTaken says by whom or for what rows of files weren't taken.
+// NotTaken says how many rows of pushed files were refused, rejected or in conflict.
 func NotTaken(refused, rejected, partly, conflicts int64) string {
 	by := "rejected " + human.Count(rejected)
 	if partly > 0 {

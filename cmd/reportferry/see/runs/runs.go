@@ -1,5 +1,6 @@
-// Package runs has the command that shows what earlier runs did, and the table in which a run says
-// what came of a job. Without it, what a night printed would be gone with its terminal.
+// Package runs has the command that shows what earlier runs did, and the table in which a run
+// writes the result of a job. Without it, what a run printed at night would be lost with its
+// terminal.
 //
 //	run ──── ledger.Run ────> WriteResult                  the closing table of each job
 //	            │ runs/MONTH.json of the ledger
@@ -109,7 +110,8 @@ func showOne(w io.Writer, s *wire.Session, all []ledger.Run, id, job string, asJ
 	return nil
 }
 
-// find picks the run of an ID among all, the newest first.
+// find returns the run with an ID, with the first part of one, or the newest for "last". all has
+// the newest run first.
 func find(all []ledger.Run, id string) (ledger.Run, error) {
 	if len(all) == 0 {
 		return ledger.Run{}, errors.New("no such run is recorded; reportferry runs lists all")

@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// list writes a line for each run. IDs are cut after their time where that is enough to tell them
-// apart.
+// list writes a line for each run. An ID is cut after its time where that is enough to tell it from
+// the others.
 func list(w io.Writer, all []ledger.Run, now time.Time) {
 	grid := human.Grid{Heads: []string{"run", "age", "trigger", "exit", "jobs", "outcome"},
 		Right: []bool{false, true, false, true}, Most: []int{0, 0, 0, 0, 20}}
@@ -38,7 +38,8 @@ func list(w io.Writer, all []ledger.Run, now time.Time) {
 	grid.Write(w)
 }
 
-// counted says how many runs the ledger has no record of.
+// counted writes how many runs have no record in the ledger, because they did nothing or there were
+// too many.
 func counted(w io.Writer, p ledger.Past, now time.Time) {
 	since := p.Since.Format(time.DateOnly)
 	if n := p.Idle.Runs; n > 0 {
@@ -64,8 +65,8 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
 }
 
-// UnitNames says by job what its units are called; a job whose units are windows of partitions is
-// missing.
+// UnitNames returns what the units of each job are called. It leaves out jobs whose units are
+// windows of partitions.
 func UnitNames(c *config.Config) map[string]string {
 	names := map[string]string{}
 	for _, j := range c.Jobs {

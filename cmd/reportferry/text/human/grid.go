@@ -11,18 +11,18 @@ import (
 )
 
 // A Grid is a table for people: rows of text under headings, in columns as wide as their widest
-// cell. Right and Most go by column and may be shorter than the rows.
+// cell. Right and Most have an element for each column; missing ones count as zero.
 type Grid struct {
 	Heads []string
 	Rows  [][]string
 	Right []bool // true for columns of numbers, whose ends are aligned
 	Most  []int  // the width after which a cell is cut; 0 for none
-	Alone int    // a first cell wider than this isn't cut but has a line of its own; 0: none has
-	Width int    // of a line: the last cell is cut to what the others leave; 0: it isn't
+	Alone int    // a first cell wider than this isn't cut but put on a line of its own; 0: no limit
+	Width int    // the width of a line: the last cell is cut to fit into it; 0: no limit
 }
 
-// Write writes the grid. Line ends and tabs in a cell are shown as marks, because one row is one
-// line.
+// Write writes the grid. Line ends in a cell are shown as marks and tabs as blanks, because one row
+// is one line.
 func (g Grid) Write(w io.Writer) {
 	widths := make([]int, len(g.Heads))
 	lines := append([][]string{g.Heads}, g.Rows...)

@@ -9,9 +9,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Problems writes what is wrong with a table, and what is to be known of it: of each problem the
-// newest days, in so many rows at most (0: in as many as there are), and the command that ends it,
-// with the flags in again.
+// Problems writes what is wrong with a table, or worth knowing about it. Under each problem it
+// writes its newest days, in as many rows as most allows (0: in all), and the command that ends the
+// problem, followed by again, which has the flags of this call.
 func Problems(w io.Writer, indent, again string, list []ledger.Problem, most int) {
 	for _, p := range list {
 		folded(w, indent, p.What)
@@ -49,7 +49,7 @@ func Problems(w io.Writer, indent, again string, list []ledger.Problem, most int
 	}
 }
 
-// columns are those of the narrowest terminal that lines are made for.
+// columns is the width of the narrowest terminal that lines are made for.
 const columns = 80
 
 // folded writes a text whose later lines are indented below its first one.

@@ -13,8 +13,7 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// others are the flags that other tools have for what a flag here does, or for what another command
-// does.
+// others maps flags of other tools to the flag that does the same here, in one command or another.
 var others = map[string]string{
 	"start": "from", "start-date": "from", "since": "from", "date-from": "from", "interval-start": "from",
 	"begin": "from",
@@ -29,8 +28,8 @@ var others = map[string]string{
 	"log": "log-format",
 }
 
-// flagError is about a flag that the command doesn't have, that lacks its value, or whose value is
-// of the wrong kind.
+// flagError explains an error about a flag: the command doesn't have it, it lacks its value, or its
+// value is of the wrong kind.
 func flagError(c *cobra.Command, err error) error {
 	lead := called(c)
 	var missing *pflag.NotExistError
@@ -54,7 +53,7 @@ func flagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%s: %w; %s --help lists the flags", lead, err, c.CommandPath())
 }
 
-// unknownFlag names the flag as it was given, and what was meant.
+// unknownFlag names an unknown flag as it was given, and says what was likely meant.
 func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 	name, given := e.GetSpecifiedName(), "--"+e.GetSpecifiedName()
 	if short := e.GetSpecifiedShortnames(); short != "" {
@@ -92,10 +91,10 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 	return given + "; did you mean --" + strings.Join(near, " or --") + "?"
 }
 
-// day is a day before today, such as -30d without its dash.
+// day matches a day before today, such as -30d, without its dash.
 var day = lazy.Regexp(`^[0-9]+d$`)
 
-// The sentences of the library about flags that need or exclude each other.
+// The messages of cobra, the flag library, about flags that need or exclude each other.
 var (
 	oneOf    = lazy.Regexp(`^at least one of the flags in the group \[(.*)\] is required$`)
 	together = lazy.Regexp(`^if any flags in the group \[.*\] are set they must all be set; missing \[(.*)\]$`)
@@ -104,7 +103,8 @@ var (
 	required = lazy.Regexp(`^required flag\(s\) "(.*)" not set$`)
 )
 
-// Sentence is what there is to say of a wrong command line.
+// Sentence replaces a message of cobra about missing or conflicting flags by a plainer one. It
+// returns other errors as they are.
 func Sentence(err error) error {
 	flags := func(list, sep string) string { return "--" + strings.Join(strings.Fields(list), sep+"--") }
 	for form, say := range map[*regexp.Regexp]func(list string) string{

@@ -1,7 +1,7 @@
-// Package usage says what is wrong with a command line. Without it, people would read the words of
-// the library that takes it apart: how many arguments a command accepts and received, and nothing
-// of what they are; and a misspelt command of a group would print its help and end as if all were
-// well.
+// Package usage says what is wrong with a command line. Without it, people would read the messages
+// of the library that parses it, which say how many arguments a command accepts and received, but
+// not what they are; and a misspelt command of a group would print the group's help and end as if
+// all were well.
 //
 //	root ── Explain ──▶ every command: arguments by name, with an example
 //	                    every group:   no such command, did you mean
@@ -41,8 +41,8 @@ func Explain(root *cobra.Command) {
 	}
 }
 
-// Helpless is the error of a group whose help was asked for with the name of a command that it
-// doesn't have. The library takes the help of the group for an answer. Nil: that wasn't so.
+// Helpless returns an error when the help of a group was asked for with the name of a command that
+// the group doesn't have, and nil otherwise. The library would print the group's help instead.
 func Helpless(c *cobra.Command) error {
 	if args := c.Flags().Args(); c.Annotations["group"] != "" && len(args) > 0 {
 		return unknown(c, args[0])
@@ -50,6 +50,7 @@ func Helpless(c *cobra.Command) error {
 	return nil
 }
 
+// each does what Explain does, for a command and all commands below it.
 func each(c *cobra.Command) {
 	if c.HasSubCommands() && !c.Runnable() {
 		c.Annotations = map[string]string{"group": "true"} // for the template of help: it does nothing of its own
@@ -73,7 +74,7 @@ func each(c *cobra.Command) {
 	}
 }
 
-// meant is what people call commands that have another name here.
+// meant maps names that people may try to the commands that do it here.
 var meant = map[string]string{
 	"sync": "run", "ingest": "run", "start": "run", "load": "run", "etl": "run", "execute": "run",
 	"validate": "check", "test": "check", "doctor": "check", "lint": "check", "verify": "check",
@@ -84,7 +85,7 @@ var meant = map[string]string{
 	"dimensions": "fields", "mock": "emulator",
 }
 
-// unknown is about a name that no command of the group has.
+// unknown returns the error for a name that no command of the group has.
 func unknown(c *cobra.Command, name string) error {
 	var names []string
 	for _, sub := range c.Commands() {
@@ -106,7 +107,7 @@ func unknown(c *cobra.Command, name string) error {
 	return fmt.Errorf("%s has no command %q; %s", called(c), name, hint)
 }
 
-// wrong says which argument is missing or too many.
+// wrong returns an error that says which argument is missing, too many or not allowed.
 func wrong(c *cobra.Command, args []string) error {
 	needs, most := arguments(c)
 	lead := called(c)
@@ -127,10 +128,10 @@ func wrong(c *cobra.Command, args []string) error {
 	return fmt.Errorf("%s: %q is none of %s", lead, args[0], strings.Join(c.ValidArgs, ", "))
 }
 
-// called is the command without the program's name.
+// called returns the command's path without the program's name.
 func called(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ") }
 
-// arguments reads the usage line of a command: the arguments that it needs, and how many it takes
+// arguments reads from the usage line of a command which arguments it needs, and how many it takes
 // at most.
 func arguments(c *cobra.Command) (needs []string, most int) {
 	flag := false
@@ -154,11 +155,11 @@ func arguments(c *cobra.Command) (needs []string, most int) {
 	return needs, most
 }
 
-// samples stand for arguments in examples of commands that have none of their own.
+// samples are the values of arguments in the examples that are made for commands without any.
 var samples = map[string]string{"<app>": "android/com.example.game", "<job>": "campaigns_daily", "<secret-id>": "1",
 	"<file>": "spend.csv"}
 
-// example is the first example of the command, or one that is made of its arguments.
+// example returns the first example of the command, or one that is made of its arguments.
 func example(c *cobra.Command, needs []string) string {
 	text := strings.ReplaceAll(c.Example, "\\\n", " ")
 	for line := range strings.Lines(text) {

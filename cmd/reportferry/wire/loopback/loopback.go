@@ -1,6 +1,6 @@
-// Package loopback keeps servers without a login to this machine, and all servers to the names that
-// they are known by. Without it, a page in somebody's browser could have a name of its own lead to
-// this machine (DNS rebinding) and read the answers.
+// Package loopback tells whether only this machine reaches a server, and has servers refuse
+// requests for hosts that aren't theirs. Without it, a page in somebody's browser could have a name
+// of its own lead to this machine (DNS rebinding) and read the answers.
 package loopback
 
 import (
@@ -18,14 +18,15 @@ func Is(addr string) bool {
 	return err == nil && is(host)
 }
 
+// is tells whether a host without a port is this machine's loopback.
 func is(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// KnownHosts passes requests on whose Host is loopback, the address that is listened on or one of
-// the names, and answers others with 421. A browser that was led here by a foreign name still says
-// that name.
+// KnownHosts passes on requests whose Host is loopback, the address that the server listens on, or
+// one of the names, and answers others with 421. A browser that was led here by a foreign name
+// still sends that name.
 func KnownHosts(listen string, next http.Handler, names ...string) http.Handler {
 	also := ""
 	if names != nil {
@@ -45,8 +46,8 @@ func KnownHosts(listen string, next http.Handler, names ...string) http.Handler 
 	})
 }
 
-// known compares names and addresses, but no ports, which tunnels change. local is this end of the
-// connection.
+// known tells whether a Host is loopback or this server's own address. Ports aren't compared,
+// because tunnels change them. local is this end of the connection.
 func known(host, listen string, local net.Addr) bool {
 	host = hostOf(host)
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -57,7 +58,7 @@ func known(host, listen string, local net.Addr) bool {
 	return host != "" && (strings.EqualFold(host, "localhost") || strings.EqualFold(host, hostOf(listen)))
 }
 
-// hostOf is an address without its port and brackets.
+// hostOf returns an address without its port and brackets.
 func hostOf(address string) string {
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		return host

@@ -60,7 +60,8 @@ func (r *Report) tableOf(s draft.Service, sink, name, start string) draft.Config
 	}
 }
 
-// ZoneKeys say in a config where days begin and end; none: in UTC.
+// ZoneKeys returns the keys that say in a config where days begin and end. There are none for UTC,
+// which is the default.
 func ZoneKeys(utcOffset, timezoneID string) (keys []draft.Key) {
 	if timezoneID != "" {
 		keys = append(keys, draft.Key{Name: "timezone_id", Value: literal(timezoneID)})
@@ -71,9 +72,9 @@ func ZoneKeys(utcOffset, timezoneID string) (keys []draft.Key) {
 	return keys
 }
 
-// dayEnds is a schedule that fires when a day of the report has ended, so that the first run has
-// yesterday whatever the hour, and one that follows on the same day finds all up to date. Of a
-// timezone_id the schedule's zone is the same, where it is midnight.
+// dayEnds returns a schedule that fires when a day of the report has ended, so that the first run
+// has yesterday whatever the hour, and one that follows on the same day finds all up to date. With
+// a timezone_id, utcOffset is empty: the schedule is in that zone, where the day ends at midnight.
 func dayEnds(utcOffset string) string {
 	at, err := time.Parse("-07:00", utcOffset)
 	if err != nil {
@@ -83,7 +84,7 @@ func dayEnds(utcOffset string) string {
 	return fmt.Sprintf("%d %d * * *", midnight.Minute(), midnight.Hour())
 }
 
-// filterValue is the value of a filter as the config wants it: a list, a number or a text.
+// filterValue returns the value of a filter as the config wants it: a list, a number or a text.
 func filterValue(name string, values []string) any {
 	operator := name[strings.LastIndex(name, "__")+2:]
 	switch {
@@ -97,8 +98,8 @@ func filterValue(name string, values []string) any {
 	return literal(values[0])
 }
 
-// literal is a text of a flag in a config, where ${ would begin the name of a variable. A shell has
-// filled in its own by then.
+// literal escapes ${ in the text of a flag, because in a config it would begin the name of a
+// variable. A shell has already replaced its own variables by then.
 func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
 func literals(texts []string) []string {
@@ -114,8 +115,8 @@ var (
 	strange = lazy.Regexp(`[^a-z0-9_]+`)
 )
 
-// RelativeTo is a path, which is relative to the working directory, as one that is relative to a
-// folder. An absolute one stays as it is.
+// RelativeTo turns a path that is relative to the working directory into one that is relative to a
+// folder. An absolute path stays as it is.
 func RelativeTo(folder, path string) string {
 	if !filepath.IsAbs(path) {
 		from, err := filepath.Abs(folder)
@@ -127,7 +128,8 @@ func RelativeTo(folder, path string) string {
 	return filepath.ToSlash(filepath.Clean(path))
 }
 
-// SinkURL is a place as a config in a folder names it: a URL as it is, or the path of a folder.
+// SinkURL returns the URL of a sink as a config in a folder names it. A URL stays as it is; the
+// path of a directory becomes a file URL relative to the folder.
 func SinkURL(folder, to string) string {
 	if scheme().MatchString(to) {
 		return to
@@ -146,9 +148,9 @@ func SinkURL(folder, to string) string {
 	return strings.TrimSuffix(u.String(), "/")
 }
 
-// LedgerBeside is a ledger in the folder or under the prefix that holds the tables. Its name begins
-// with a dot, so that readers take it for no table, and nothing in it is Parquet. A database holds
-// tables alone: with one, the ledger is in the working directory.
+// LedgerBeside returns the URL of a ledger in the folder or under the prefix that holds the tables.
+// Its name begins with a dot, so that readers don't take it for a table, and nothing in it is
+// Parquet. A database can't hold a ledger: there, the ledger is in the working directory.
 func LedgerBeside(sink string) string {
 	u, err := url.Parse(sink)
 	if err != nil || slices.Contains([]string{"bigquery", "postgres", "iceberg"}, u.Scheme) {

@@ -21,13 +21,13 @@ type Table struct {
 	Report
 	to, name, start string
 	print           bool
-	own             []string // names of the flags that only --to gives a meaning
+	own             []string // names of the flags that mean something only with --to
 }
 
-// UsualStart is the first day of a table when nobody says where it begins.
+// UsualStart is the default of --start, the first day of a table.
 const UsualStart = "-30d"
 
-// AddTable adds the flags to a command.
+// AddTable adds the flags of a Table to a command.
 func AddTable(cmd *cobra.Command, p *wire.Program) *Table {
 	t := &Table{}
 	mine := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -47,9 +47,9 @@ func AddTable(cmd *cobra.Command, p *wire.Program) *Table {
 	return t
 }
 
-// Take makes the config that the flags stand for the program's, in place of the file. done: it was
-// printed, and that is all. Without --to it leaves the program alone, and refuses the flags that
-// would mean nothing.
+// Take gives the program the config that the flags stand for, in place of the file. It returns done
+// when the config was only to be printed, and has been. Without --to it leaves the program alone,
+// and refuses the flags that would mean nothing.
 func (t *Table) Take(cmd *cobra.Command, p *wire.Program, jobs []string) (done bool, err error) {
 	set := cmd.Flags()
 	if !set.Changed("to") {
@@ -82,7 +82,7 @@ func (t *Table) Take(cmd *cobra.Command, p *wire.Program, jobs []string) (done b
 	return false, p.Take(c)
 }
 
-// PrintTable prints the config of the table that a report would be, and does nothing else.
+// PrintTable prints the config of a table with the report's numbers, and does nothing else.
 func (r *Report) PrintTable(cmd *cobra.Command, p *wire.Program, start string) error {
 	text, _, err := r.config(cmd, p, "./out", "", start)
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *Report) PrintTable(cmd *cobra.Command, p *wire.Program, start string) e
 	return err
 }
 
-// config is the table as a config: its text, and what that text says. Errors speak of the flags.
+// config returns the config of the table, as text and parsed. Errors name flags, not keys.
 func (r *Report) config(cmd *cobra.Command, p *wire.Program, to, name, start string) ([]byte, *config.Config, error) {
 	if err := r.Complete(cmd.Flags(), cmd.CommandPath()); err != nil {
 		return nil, nil, err
@@ -121,11 +121,11 @@ func (r *Report) config(cmd *cobra.Command, p *wire.Program, to, name, start str
 	return text, c, nil
 }
 
-// onLine is where a config's mistakes point to, which no flag has.
+// onLine matches the line number in an error about a config. Flags have no lines.
 var onLine = lazy.Regexp(`, first on line [0-9]+`)
 
-// InFlags names the flags in the place of the keys that a config's mistakes begin with, one on a
-// line.
+// InFlags rewrites the errors about a config, one on a line, which begin with a key: it puts the
+// name of the flag in the key's place.
 func InFlags(set *pflag.FlagSet, err error) error {
 	var lines []string
 	for line := range strings.SplitSeq(err.Error(), "\n") {

@@ -1,6 +1,6 @@
-// Package want has the flags that say which numbers of the service are wanted, for report, which
-// prints them, and for run --to, which keeps them as a table. Without it, a parameter could be
-// spelt for one of the two and mean nothing to the other.
+// Package want has the flags that say which numbers of the service are wanted. The command report
+// prints these numbers, and run --to keeps them as a table. Without it, a parameter could have a
+// flag in one of the two and mean nothing to the other.
 //
 //	--dimensions, --metrics, ... ── Report ──┬── adjust.ReportQuery     what report asks once
 //	--to, --name, --start        ── Table  ──┴── draft.Config ── YAML   what run --to keeps, and --print-config prints
@@ -31,7 +31,7 @@ const Filters = `A filter is a dimension or metric, two underscores, and an oper
 type Report struct {
 	Query   adjust.ReportQuery
 	filters []string
-	drop    []string // columns; of a table alone
+	drop    []string // columns to leave out; only a Table sets it
 }
 
 // AddFlags adds the flags in the order of the service's document.
@@ -104,8 +104,8 @@ func (r *Report) Complete(fs *pflag.FlagSet, command string) error {
 	return nil
 }
 
-// quotedComma finds a value of a list that is in quotes because a comma is in it. The service has
-// no escape for one, so that it would be two values, and match nothing.
+// quotedComma finds a value of a list that is in quotes because it holds a comma. The service has
+// no escape for a comma: it would take the value for two, which match nothing.
 var quotedComma = lazy.Regexp(`(?:^|,)("[^",]*,[^"]*")(?:,|$)`)
 
 // A parameterFlag sets one of the parameters that the config declares. The first use of a list
@@ -118,7 +118,8 @@ type parameterFlag struct {
 
 func (f *parameterFlag) String() string { return strings.Join(f.values[f.Name], ",") }
 
-// Set takes any text: report leaves it to the service to refuse one, and a table to the config.
+// Set takes any text, because a wrong one is refused later: by the service for a report, by the
+// config for a table.
 func (f *parameterFlag) Set(text string) error {
 	if held := quotedComma().FindStringSubmatch(text); held != nil && f.List {
 		return fmt.Errorf("%s holds a comma, which the service takes for the end of a value", held[1])
