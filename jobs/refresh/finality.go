@@ -18,7 +18,7 @@ const (
 	Final     = "final"     // it changes them no more
 )
 
-// Never, as a value in FinalAfter, means that a column is never final: the service may change its
+// Never as a value in FinalAfter means that a column is never final: the service may change its
 // numbers for as long as it keeps them.
 const Never = -1
 
