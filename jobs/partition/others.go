@@ -86,9 +86,10 @@ func (t *Table) LeftBefore(first civil.Date) error {
 }
 
 // layout looks for files of this table that lie in its folder under other keys than the layout's,
-// where readers find their rows, too. If no part was put yet, the files are those of another layout
-// and are refused: no store replaces files under two keys at one moment. Later they are copies that
-// somebody made, or what an earlier version left, and each run warns.
+// where readers find their rows, too. If none of the parts that were put is there, the files are
+// those of another layout and are refused: no store replaces files under two keys at one moment. If
+// one is there, they are copies that somebody made, or what an earlier version left, and each run
+// warns.
 func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks.Object) error {
 	sink, ok := target.Sink.(sinks.Ranger)
 	if !ok {
@@ -105,7 +106,8 @@ func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks
 		where := fmt.Sprintf("%s holds files of this table under other keys than those of its layout (%d, such as %s)",
 			target.Name, len(beside), o.Key)
 		for _, e := range t.Records() {
-			if _, has := e.Receipt(target); has {
+			r, has := e.Receipt(target)
+			if _, there := t.listed(target).objects[r.Key]; has && there {
 				t.o.Log.Warn(where+", so that readers find their rows, too. Delete them; check lists them", "job",
 					t.o.Job)
 				return nil

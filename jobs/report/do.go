@@ -274,7 +274,9 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		return nil
 	})
 	got, err := asking.CSVReport(ctx, q, func(r io.Reader) error {
-		f.rowsFirst.end()
+		if !f.o.Frozen { // if frozen, the others wait until the header has been compared
+			f.rowsFirst.end()
+		}
 		bytes := &arriving{Reader: r}
 		defer f.converting(time.Now(), bytes)
 		ctx, decoded := step.Begin(ctx, step.Decode)

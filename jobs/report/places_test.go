@@ -22,7 +22,7 @@ import (
 )
 
 // targetOf is a sink as a config names it.
-func targetOf(t *testing.T, rawURL string) ledger.Target {
+func targetOf(t testing.TB, rawURL string) ledger.Target {
 	t.Helper()
 	s, err := blobsink.Open(t.Context(), rawURL)
 	check(t, err)
@@ -53,6 +53,18 @@ func TestAnotherLayout(t *testing.T) {
 		"by date, beside": {to: "?key={date}/{table}.parquet"},
 		"by name, beside": {to: "?key={table}-{date}.parquet"},
 		"deleted":         {to: flat, change: func(r *rig) { check(r.t, os.RemoveAll(r.out+"/installs")) }},
+		"deleted, and filled in another layout since": {refused: true, change: func(r *rig) {
+			check(r.t, os.RemoveAll(r.out+"/installs"))
+			r.options.Targets = []ledger.Target{targetOf(r.t, "file://"+r.out+flat)}
+			time.Sleep(24 * time.Hour)
+			first := civil.DateOf(time.Now()).AddDays(-3).String() // what was put of this day keeps its record
+			r.options.Rules.Page = 1
+			r.server.SetFaults([]emulator.Fault{{Kind: emulator.FaultStatus, Status: 500, Query: first, Every: 1}})
+			if res := r.run(r.t.Context()); res.Outcome.Written != 2 || len(res.Errs) != 1 {
+				r.t.Fatalf("%+v, %v", res.Outcome, res.Errs)
+			}
+			r.server.SetFaults(nil)
+		}},
 		"set aside": {to: flat, change: func(r *rig) {
 			check(r.t, os.Rename(r.out+"/installs", r.out+"/old"))
 			check(r.t, os.Mkdir(r.out+"/installs", 0o755))

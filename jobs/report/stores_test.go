@@ -150,7 +150,7 @@ func (f *folder) harm(c *change) (days []civil.Date) {
 		c.tell("%d old files expire", len(harmed))
 		remove(harmed)
 	case 2:
-		harmed = paths
+		harmed, c.filled = paths, false
 		c.tell("the table is deleted")
 		check(c.t, os.RemoveAll(filepath.Join(f.out, "installs")))
 	case 3:
