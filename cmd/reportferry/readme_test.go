@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,7 +50,10 @@ func TestReadme(t *testing.T) {
 			strings.ReplaceAll(c.CommandPath(), " ", "-"), inTable(c.Short))
 	})
 	b.WriteString("\n## Flags of every command\n\n")
-	writeFlags(&b, root.PersistentFlags())
+	writeFlags(&b, flagRows(root.PersistentFlags()))
+	shared := sharedFlags(root)
+	b.WriteString("\n## Flags of several commands\n\n")
+	writeFlags(&b, slices.Sorted(maps.Keys(shared)))
 	b.WriteString("\n## Exit codes\n\nOf several jobs, the first that applies of 2, 5, 1, 3, 4 and 0.\n\n| code | " +
 		"meaning |\n|---|---|\n")
 	for _, c := range wording.Codes {
@@ -73,9 +78,21 @@ func TestReadme(t *testing.T) {
 			about += "\n\nExamples:\n" + strings.TrimRight(c.Example, "\n")
 		}
 		fmt.Fprintf(&b, "```text\n%s\n```\n", about)
-		if c.LocalNonPersistentFlags().HasAvailableFlags() || c.PersistentFlags().HasAvailableFlags() {
+		var own, others []string
+		for _, row := range flagRows(c.LocalFlags()) {
+			if name, is := shared[row]; is {
+				others = append(others, name)
+			} else {
+				own = append(own, row)
+			}
+		}
+		if len(own) > 0 {
 			b.WriteString("\n")
-			writeFlags(&b, c.LocalFlags())
+			writeFlags(&b, own)
+		}
+		if len(others) > 0 {
+			fmt.Fprintf(&b, "\nAlso [flags of several commands](#flags-of-several-commands): `%s`.\n",
+				strings.Join(others, "`, `"))
 		}
 	})
 	got := strings.TrimRight(b.String(), "\n") + "\n"
@@ -99,8 +116,27 @@ func eachCommand(parent *cobra.Command, use func(*cobra.Command)) {
 	}
 }
 
-func writeFlags(b *strings.Builder, set *pflag.FlagSet) {
-	b.WriteString("| flag | default | meaning |\n|---|---|---|\n")
+// sharedFlags are the rows of flags that three commands or more have alike, with the flags' names.
+func sharedFlags(root *cobra.Command) map[string]string {
+	commands, names := map[string]int{}, map[string]string{}
+	eachCommand(root, func(c *cobra.Command) {
+		for _, row := range flagRows(c.LocalFlags()) {
+			commands[row]++
+			_, name, _ := strings.Cut(row, "--")
+			names[row] = "--" + name[:strings.IndexAny(name, " `")]
+		}
+	})
+	maps.DeleteFunc(names, func(row, _ string) bool { return commands[row] < 3 })
+	return names
+}
+
+// writeFlags writes a table of these rows.
+func writeFlags(b *strings.Builder, rows []string) {
+	b.WriteString("| flag | default | meaning |\n|---|---|---|\n" + strings.Join(rows, ""))
+}
+
+// flagRows are the rows of a table of these flags.
+func flagRows(set *pflag.FlagSet) (rows []string) {
 	set.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
 			return
@@ -120,8 +156,9 @@ func writeFlags(b *strings.Builder, set *pflag.FlagSet) {
 		if preset != "" {
 			preset = "`" + preset + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", inTable(name), inTable(preset), inTable(usage))
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", inTable(name), inTable(preset), inTable(usage)))
 	})
+	return rows
 }
 
 // inTable makes a text the cell of a table.
