@@ -40,15 +40,15 @@ jobs:
 var answersOf = []string{
 	"version", "fields --offline", "fields roas_d7 network", "fields --search purchase", "config show",
 	"config show daily",
-	"plan", "backfill daily --from -9d --dry-run", "status", "gaps", "changes", "runs", "apps plan", "spend status",
+	"plan", "backfill daily --from -9d --dry-run", "status", "changes", "runs", "apps plan", "spend status",
 	"sharing status", "apps status", "ledger list",
-	"run --now", "plan", "plan --force daily", "status", "status --records --max-age 1s", "gaps",
+	"run --now", "plan", "plan --force daily", "status", "status --records --max-age 1s",
 	"changes --since 2009-01-01", "history daily", "history daily --metric cost", "runs", "runs last",
 	"apps plan", "apps status", "apps status TICKET", "apps list", "ledger list", "spend status", "sharing status",
 	"spend reconcile --from -9d --network Partner",
 	"sharing explain --partner google", "events",
 	"report --dimensions day,network --metrics installs,cost,roas_d7 --currency USD --date-period -3d:-1d",
-	"restate", "run --now", "status", "gaps", "changes", "history daily", "diff daily yesterday", "runs",
+	"restate", "run --now", "status", "changes", "history daily", "diff daily yesterday", "runs",
 }
 
 // Every answer as JSON is of the schema that `schema COMMAND` prints, and no command with --output

@@ -118,7 +118,6 @@ func TestAppsText(t *testing.T) {
 		{"apply-migrate", "apps apply --migrate ios/1234567890", 0, nil},
 		{"apply-unknown", "apps apply ios/1", 2, nil},
 		{"table-status", "status --max-age 26h", 0, nil},
-		{"gaps", "gaps", 0, nil},
 		{"backfill", "backfill account_apps --from 2026-01-01 --to 2026-01-02", 2, nil},
 		{"list", "apps list", 0, nil},
 		{"list-json", "apps list --json", 0, nil},

@@ -169,7 +169,7 @@ func TestWhomToAsk(t *testing.T) {
 	t.Run("no jobs", func(t *testing.T) {
 		t.Chdir(t.TempDir())
 		check(t, os.WriteFile("reportferry.yml", []byte("service: embedded\n"), 0o600))
-		for _, args := range []string{"run", "run some", "plan", "status", "gaps", "check",
+		for _, args := range []string{"run", "run some", "plan", "status", "check",
 			"backfill some --from 2026-01-01 --to 2026-01-02"} {
 			if code, _, errs := ask(t, args); code != 2 || !strings.Contains(errs, "the config has no jobs") {
 				t.Errorf("%s: exit code %d: %s", args, code, errs)

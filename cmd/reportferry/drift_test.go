@@ -62,10 +62,8 @@ func TestDriftText(t *testing.T) {
 		{"plan", "plan spend_daily", 1, 0},
 		{"warn", "run spend_daily", 1, 3},
 		{"warn-status", "status spend_daily", 1, 3},
-		{"warn-gaps", "gaps spend_daily", 1, 3},
 		{"moved", "run spend_followed", 1, 0},
 		{"moved-status", "status spend_followed", 1, 0},
-		{"moved-gaps", "gaps spend_followed", 1, 0},
 		{"probe-plan", "plan installs_daily", 1, 0},
 		{"probe", "run installs_daily", 1, 0},
 	} {

@@ -102,7 +102,7 @@ func TestHelp(t *testing.T) {
 		"help-sharing-check":  {"sharing", "check", "--help"},
 		"help-sharing-status": {"sharing", "status", "--help"}, "help-sharing-requeue": {"sharing", "requeue",
 			"--help"}, "help-sharing-explain": {"sharing", "explain", "--help"},
-		"help-gaps": {"gaps", "--help"}, "help-runs": {"runs", "--help"}, "help-config": {"config", "--help"},
+		"help-runs": {"runs", "--help"}, "help-config": {"config", "--help"},
 		"help-config-show": {"config", "show", "--help"}, "help-history": {"history", "--help"},
 		"help-changes": {"changes", "--help"}, "help-check": {"check", "--help"}, "help-serve": {"serve", "--help"},
 		"help-events": {"events", "--help"},

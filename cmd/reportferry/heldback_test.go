@@ -11,7 +11,7 @@ import (
 )
 
 // An answer that takes good rows away is told of by every surface: the last lines and the exit
-// code, once; --result, status and gaps, as long as it lasts. A person accepts it with a reason,
+// code, once; --result and status, as long as it lasts. A person accepts it with a reason,
 // which history shows.
 func TestHeldBackIsTold(t *testing.T) {
 	t.Parallel()
@@ -54,7 +54,7 @@ func TestHeldBackIsTold(t *testing.T) {
 	if r = run(0); r.Jobs[0].HeldBack != held || r.Jobs[0].Standing != held {
 		t.Errorf("the second time: %+v", r)
 	}
-	says(3, "whose newest answer isn't published", "gaps")
+	says(3, "whose newest answer isn't published", "status")
 	says(3, "if that is right:\n      reportferry accept installs --days ", "status")
 	says(2, "--reason: want a text", "accept", "installs")
 	says(3, "nothing of these days is held back", "accept", "installs", "--days", "2020-01-01", "--reason", "sold")

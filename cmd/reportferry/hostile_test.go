@@ -284,8 +284,8 @@ func TestHostileNamesAreShownEscaped(t *testing.T) {
 	l.refuse.Store(http.StatusBadRequest)
 	look(3, "check", "--live", "daily")
 	check(t, os.RemoveAll("ledger/tables/daily"))
-	look(3, "gaps", "daily")
-	look(3, "gaps", "daily", "--json")
+	look(3, "status", "daily")
+	look(3, "status", "daily", "--json")
 
 	// What runs leave in the ledger is escaped already.
 	hostile := 0

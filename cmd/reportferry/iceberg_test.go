@@ -250,7 +250,7 @@ func TestIcebergKeepsTheSecret(t *testing.T) {
 	each := func() {
 		for _, args := range []string{"run --now", "run --force --result result.json", "plan", "check", "status",
 			"status --json --records", "runs last", "history installs",
-			"show", "gaps", "views installs", "config --json"} {
+			"show", "views installs", "config --json"} {
 			tell(strings.Fields(args)...)
 		}
 	}

@@ -109,7 +109,7 @@ var logged = map[string][]string{
 		"*run --to ./mine --embedded --currency USD --dimensions day --metrics installs --start -3d"},
 	"plan": {"plan", "plan --nonsense"}, "backfill": {"*backfill campaigns_daily --from -3d",
 		"backfill campaigns_daily --from -3d --dry-run", "*backfill"},
-	"status": {"status", "status --json", "status --max-age 1s"}, "gaps": {"gaps"},
+	"status": {"status", "status --json", "status --max-age 1s"},
 	"accept": {"accept campaigns_daily", "accept campaigns_daily --reason sold"}, "check": {"check", "check --live"},
 	"views": {"views campaigns_daily", "views ad_spend"}, "dbt": {"dbt campaigns_daily --out ./dbt", "dbt"},
 	"history": {"history campaigns_daily"}, "changes": {"changes"}, "runs": {"runs", "runs last", "runs nothing"},

@@ -8,7 +8,7 @@
 //	               │     see/after     what a run has left, and what comes next
 //	               ├── run/serve   serve, which does the runs that schedules ask for
 //	               ├── run/        replay, diff and others
-//	               ├── see/        status, gaps, check, views and others
+//	               ├── see/        status, check, views and others
 //	               ├── ask/        report, events, fields
 //	               ├── push/       spend, sharing
 //	               ├── apps/       apps

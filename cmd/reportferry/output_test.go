@@ -39,7 +39,7 @@ func TestOneOutputSwitch(t *testing.T) {
 	}
 	each(newRoot(newProgram()))
 	for _, name := range strings.Split("apps list,apps plan,apps status,backfill,changes,config "+
-		"show,diff,events,fields,gaps,history,ledger list,plan,report,runs,sharing explain,sharing status,"+
+		"show,diff,events,fields,history,ledger list,plan,report,runs,sharing explain,sharing status,"+
 		"spend reconcile,spend status,status", ",") {
 		if !slices.Contains(have, name) {
 			t.Errorf("%s has no --output", name)

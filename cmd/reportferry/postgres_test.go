@@ -412,7 +412,7 @@ func TestPostgresKeepsTheSecret(t *testing.T) {
 	}
 	each := func() {
 		for _, args := range []string{"run --now", "plan", "check", "status", "status --json --records", "runs last",
-			"history installs", "show", "gaps", "views installs"} {
+			"history installs", "show", "views installs"} {
 			tell(strings.Fields(args)...)
 		}
 	}

@@ -135,7 +135,8 @@ func TestReloadsWhileJobsRun(t *testing.T) {
 		check(t, err)
 		// A part is there before its record is. Who ends the program in between leaves the
 		// partition to the next run.
-		if len(parts) >= 3*20 && execute(t.Context(), []string{"gaps", "--config", file}, io.Discard, io.Discard) == 0 {
+		status := []string{"status", "--config", file}
+		if len(parts) >= 3*20 && execute(t.Context(), status, io.Discard, io.Discard) == 0 {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -174,7 +175,7 @@ func TestReloadsWhileJobsRun(t *testing.T) {
 	if len(asked) != 3*20 {
 		t.Errorf("%d days were asked for, want 60", len(asked))
 	}
-	for _, command := range []string{"gaps", "check"} {
+	for _, command := range []string{"status", "check"} {
 		var out strings.Builder
 		if code := execute(t.Context(), []string{command, "--config", file}, &out, &out); code != 0 {
 			t.Errorf("%s: exit code %d: %s", command, code, &out)

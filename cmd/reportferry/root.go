@@ -126,7 +126,7 @@ relative, in place of the config's own folder.
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), accept.New(p), newPlan(p),
-		inspect.Status(p), runs.New(p), objects.New(p), inspect.Gaps(p), history.New(p), history.Changes(p),
+		inspect.Status(p), runs.New(p), objects.New(p), history.New(p), history.Changes(p),
 		inspect.Check(p), inspect.Views(p),
 		dbt.New(p),
 		serve.New(p, scheduled), notify.New(p), console.New(p, freeHeap), query.Events(p), query.Report(p),

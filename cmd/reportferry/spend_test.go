@@ -101,7 +101,6 @@ func TestSpendText(t *testing.T) {
 		{"reconcile-none", "spend reconcile --from 2001-01-01 --to 2001-01-31", 0, nil},
 		{"requeue", "spend requeue", 0, nil},
 		{"backfill", "backfill nightly_spend --from 2009-12-01 --to 2009-12-02", 2, nil},
-		{"gaps", "gaps", 0, nil},
 		{"table-status", "status --max-age 26h", 3, nil},
 		{"table-stale", "status --max-age 5m", 3, nil},
 		{"other-job", "spend status --job campaigns", 2, nil},

@@ -176,7 +176,7 @@ func (p *place) keepsSecrets(said string) {
 	texts := map[string]string{}
 	day := time.Now().UTC()
 	for _, args := range []string{
-		"spend status", "spend status --json", "spend check", "status", "status --json --records", "plan --now", "gaps",
+		"spend status", "spend status --json", "spend check", "status", "status --json --records", "plan --now",
 		"spend requeue", "spend reconcile --from " + day.AddDate(0, 0, -6).Format(time.DateOnly) + " --to " +
 			day.Format(time.DateOnly),
 	} {

@@ -147,7 +147,7 @@ func (n *News) message(list []*incident) Message {
 		}
 	}
 	if more := len(list) - mostLines; more > 0 {
-		m.Lines = append(m.Lines, fmt.Sprintf("and %d more; `reportferry status` and `reportferry gaps` list them",
+		m.Lines = append(m.Lines, fmt.Sprintf("and %d more; `reportferry status` lists them",
 			more))
 	}
 	var parts []string

@@ -31,7 +31,7 @@ var Codes = []struct {
 	{jobs.ExitUsage, "usage or config"},
 	{jobs.ExitSome, "some units failed or are held back, or differ from the service's totals, or are suspected to " +
 		"be empty, or their raw answers aren't kept, or rows of files weren't taken; the rest is published; of " +
-		"status, check and gaps: not all is as it should be"},
+		"status and check: not all is as it should be"},
 	{jobs.ExitHeld, "a named run got no unit, because others hold them all"},
 	{jobs.ExitDenied, "authentication or permission refused"},
 	{jobs.ExitInterrupted, "interrupted; the next run goes on"},

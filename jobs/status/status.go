@@ -2,9 +2,9 @@
 // it, each command, page and notice would have an idea of its own of what is wrong, and one would
 // contradict another.
 //
-//	records, rules, runs ─ Inspect, Brief ─▶ problems ─┬─ status, gaps, plan, check
-//	                                                  ├─ a run's last lines, its record, --result
-//	                                                  └─ pages, notices, metrics
+//	records, rules, runs ─ Inspect, Brief ─▶ problems ─┬─ status, plan, check
+//	                                                   ├─ a run's last lines, its record, --result
+//	                                                   └─ pages, notices, metrics
 package status
 
 import (

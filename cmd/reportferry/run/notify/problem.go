@@ -36,8 +36,8 @@ var ofTables = map[refresh.Condition]string{
 // commands has the command to run about a problem that only the errors of a run show, by reason; %s
 // is the job.
 var commands = map[string]string{
-	notify.Failed: "reportferry gaps %s", notify.Denied: "reportferry check %s", notify.Schema: "reportferry check %s",
-	notify.Conflict: "reportferry check %s",
+	notify.Failed: "reportferry status %s", notify.Denied: "reportferry check %s",
+	notify.Schema: "reportferry check %s", notify.Conflict: "reportferry check %s",
 }
 
 // problemsOf returns the problems of a table: one for each run of consecutive partitions that have

@@ -84,7 +84,7 @@ func Run(w io.Writer, s *wire.Ran, now time.Time) {
 		if _, err := os.Stat(file); err == nil {
 			file = list[0].Name + ".yml" // an existing file isn't overwritten
 		}
-		fmt.Fprintf(w, "%s\n", human.Fold("For backfill, gaps and serve: the same with --print-config >"+file, 80))
+		fmt.Fprintf(w, "%s\n", human.Fold("For backfill, status and serve: the same with --print-config >"+file, 80))
 	}
 }
 

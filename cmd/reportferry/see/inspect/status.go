@@ -1,9 +1,8 @@
 // Package inspect has the commands that say how the tables are and change nothing of them: status,
-// gaps, check and views. Without it, what is missing, stale or damaged would be known only when
+// check and views. Without it, what is missing, stale or damaged would be known only when
 // somebody misses it.
 //
-//	status  ledger + config + sinks     what is recorded, how old it is, what is wrong with it
-//	gaps    ledger + config + sinks     what should be recorded and isn't, and why
+//	status  ledger + config + sinks     what is recorded, how old it is, what is missing or wrong
 //	check   ledger + sinks [+ service]  whether what is recorded is there, and still true
 //	views   config                      what dashboards read
 package inspect
@@ -48,7 +47,8 @@ type tableStatus struct {
 	Pieces      []refresh.Piece    `json:"pieces,omitempty"`  // set when there are several
 	Fetched     *time.Time         `json:"fetched,omitempty"` // the last fetch
 	Fresh       *refresh.Freshness `json:"freshness,omitempty"`
-	Missing     int                `json:"missing"`       // partitions of its range that a run would fetch
+	Missing     int                `json:"missing"` // partitions of its range that a run would fetch
+	Gaps        []refresh.Gap      `json:"gaps,omitempty"`
 	Rest        ledger.Rest        `json:"rest,omitzero"` // what a run would leave undone
 	Counts      *refresh.Counts    `json:"finality,omitempty"`
 	Problems    []ledger.Problem   `json:"problems,omitempty"`
@@ -72,12 +72,14 @@ func Status(p *wire.Program) *cobra.Command {
 	var records, draw bool
 	var maxAge time.Duration
 	cmd := &cobra.Command{
-		Use:   "status [job...]",
-		Short: "Show what the ledger holds: per table, and of the last run",
+		Use:     "status [job...]",
+		Aliases: []string{"gaps"},
+		Short:   "Show what is there, what is missing or wrong and why, and the last run",
 		Long: `Show what the ledger holds: per table, how many partitions are final, still
 restated by the service, and reconciled with its totals; what is wrong with it,
-by day, with the command that ends it; of the last run, and where the ledger is.
-Sinks are asked what they hold, and nothing is asked of the service.
+by day, with the command that ends it, which periods aren't due yet; of the last
+run, and where the ledger is. Of jobs that are named all days are listed. Sinks
+are asked what they hold, and nothing is asked of the service.
 
 The exit code is 3 when a job's last run failed, or something is wrong with its
 table: days are missing, too old for it, failed, held back, deleted or changed
@@ -102,7 +104,11 @@ run of it that long has ended without a failure.`,
 				if form.JSON() {
 					err = writeStatusJSON(cmd.OutOrStdout(), at, tables, past.Runs)
 				} else {
-					writeStatus(cmd.OutOrStdout(), s.Again(), tables, past.Runs, time.Now(), draw &&
+					days := mostDays
+					if len(names) > 0 {
+						days = 0
+					}
+					writeStatus(cmd.OutOrStdout(), s.Again(), tables, past.Runs, time.Now(), days, draw &&
 						terminal.Is(cmd.OutOrStdout()))
 					fmt.Fprintf(cmd.OutOrStdout(), "ledger: %s\n", terminal.Line(at))
 				}
@@ -110,8 +116,7 @@ run of it that long has ended without a failure.`,
 					return err
 				}
 				if slices.ContainsFunc(tables, func(t tableStatus) bool {
-					return t.Stale != "" || t.Unsure != "" ||
-						status.AnyWrong(t.Problems)
+					return t.Stale != "" || t.Unsure != "" || t.Missing > 0 || status.AnyWrong(t.Problems)
 				}) {
 					return exit.Silent(jobs.ExitSome)
 				}
@@ -152,8 +157,8 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		in, err := e.InspectSinks(ctx, c, past)
 		switch {
 		case err == nil:
-			s.Missing, s.Rest, s.Counts, s.Problems, s.calendar = in.Missing(), in.Rest, &in.Counts, in.Problems,
-				in.Calendar
+			s.Missing, s.Gaps, s.Rest, s.Counts, s.Problems, s.calendar = in.Missing(), in.Gaps, in.Rest, &in.Counts,
+				in.Problems, in.Calendar
 			if pieces := refresh.Pieces(in.Period, in.Calendar); len(pieces) > 1 {
 				s.Pieces = pieces
 			}
@@ -220,9 +225,10 @@ func writeStatusJSON(w io.Writer, at string, tables []tableStatus, runs []ledger
 	return human.JSON(w, out)
 }
 
-// writeStatus writes a few lines for each table, and draws it if asked to, then the last run and
-// its errors.
-func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.Run, now time.Time, draw bool) {
+// writeStatus writes a few lines for each table, of each problem so many rows of days (0: all), and
+// draws it if asked to, then the last run and its errors.
+func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.Run, now time.Time, days int,
+	draw bool) {
 	for _, s := range tables {
 		switch {
 		case s.Kind != "" && s.Fresh.Success == nil:
@@ -237,7 +243,7 @@ func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.
 			fmt.Fprintf(w, "%s: nothing recorded yet in this ledger\n", s.Job)
 		}
 		if s.Newest == nil {
-			writeTroubles(w, again, s)
+			writeTroubles(w, again, s, days)
 			continue
 		}
 		pieces := ""
@@ -250,11 +256,14 @@ func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.
 		if s.Empty > 0 {
 			fmt.Fprintf(w, ", %d empty", s.Empty)
 		}
+		if s.Counts != nil && len(s.Gaps) == 0 {
+			fmt.Fprint(w, ", no gaps")
+		}
 		fmt.Fprintln(w)
 		if s.Counts != nil {
 			writeCounts(w, *s.Counts)
 		}
-		writeTroubles(w, again, s)
+		writeTroubles(w, again, s, days)
 		if draw {
 			plot.Write(w, "rows", rowsOf(s.calendar, s.Pieces))
 		}
@@ -274,12 +283,14 @@ func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.
 	}
 }
 
-// writeTroubles writes what is wrong with a table, or why that isn't known.
-func writeTroubles(w io.Writer, again string, s tableStatus) {
+// writeTroubles writes what is wrong with a table, or why that isn't known, and which partitions
+// aren't due yet.
+func writeTroubles(w io.Writer, again string, s tableStatus, days int) {
 	if s.Stale != "" {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
 	}
-	human.Problems(w, "  ", again, s.Problems, mostDays)
+	human.Problems(w, "  ", again, s.Problems, days)
+	writeWaiting(w, s.Gaps)
 	if s.Unsure != "" {
 		fmt.Fprintf(w, "  what is missing isn't known: error: %s\n", s.Unsure)
 	}

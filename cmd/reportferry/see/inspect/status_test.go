@@ -31,8 +31,9 @@ func TestStatusText(t *testing.T) {
 		{Job: "campaigns_total", Partitions: 1, Rows: 12, Oldest: &sinks.Whole, Newest: &sinks.Whole, Fetched: &fetched,
 			Stale: "the last success was 26h1m0s ago"},
 	}, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "manual", Ended: &ended, Exit: 3,
-		Errors: []string{"campaigns_daily: put error"}}}, now, false)
-	writeStatus(&out, "", nil, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}}, now, false)
+		Errors: []string{"campaigns_daily: put error"}}}, now, mostDays, false)
+	writeStatus(&out, "", nil, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}}, now, mostDays,
+		false)
 	want, err := os.ReadFile("testdata/status.txt")
 	if err != nil || out.String() != string(want) {
 		t.Errorf("%v:\n%s\nwant:\n%s", err, &out, want)
