@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"cloud.google.com/go/civil"
 	"go.opentelemetry.io/otel/attribute"
@@ -30,9 +31,15 @@ func (t *Table) Commit(ctx context.Context, e Record) error {
 // CommitAll writes records of several partitions under their lease, each after the record whose
 // number is in After. The records of a month are written in one swap, which ends their leases. It
 // fills in the numbers of the records. The errors are by index. An error is ErrLost when another
-// process has leased or recorded the partition meanwhile; the record is then not in effect.
+// process has leased or recorded the partition meanwhile; the record is then not in effect. With a
+// lease it goes on for three seconds after ctx has ended.
 func (t *Table) CommitAll(ctx context.Context, by *Lease, list []Record) []error {
 	errs := make([]error, len(list))
+	if by != nil { // a run that is being stopped records what it has put
+		var done context.CancelFunc
+		ctx, done = outliving(ctx, 3*time.Second)
+		defer done()
+	}
 	months := map[string][]int{}
 	for i := range list {
 		list[i].Seq = list[i].After + 1

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -57,4 +58,25 @@ func TestCommitsOfAMonthShareASwap(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A run that is stopped while a unit waits for others records what that unit has put.
+func TestStoppedUnitIsRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := distantLedger(t, func(string, string) {})
+		table := openTable(t, l)
+		by, other := begin(t, table, "run", 0), begin(t, table, "run", 1)
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(500*time.Millisecond, stop)
+		e := record(0, "run")
+		was, _ := table.Recorded(e.Partition)
+		e.After = was.Seq
+		check(t, table.CommitAll(ctx, by, []Record{e})[0])
+		check(t, by.End(ctx))
+		check(t, other.End(ctx))
+		check(t, table.Refresh(t.Context()))
+		if is, _ := table.Recorded(e.Partition); is.Seq != e.After+1 || is.Doubt {
+			t.Errorf("recorded is %+v", is)
+		}
+	})
 }
