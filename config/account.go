@@ -7,6 +7,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 )
 
@@ -71,7 +72,7 @@ const accountWords = "the name of an account: up to 63 small letters, digits and
 // accountObject describes the keys of an account, which fill a.
 func accountObject(a *Account) strict.Object {
 	return strict.Object{What: "account " + a.Name, Fields: []strict.Field{
-		place("token", token, &a.Token, "${TOKEN_A}",
+		shape.Place("token", token, &a.Token, "${TOKEN_A}",
 			"Where the account's API token is kept, never the token itself. Without the key it is the token of "+
 				"service."),
 		strict.Optional("account_id", strict.Word, &a.AccountID, "1234",
@@ -190,7 +191,7 @@ func (c *Config) byAccount(d *strict.Decoder, entry Job) (list []Job) {
 			d.Fail(item.Node, "accounts: all stands alone, without brackets: accounts: all")
 		case c.account(item.Text) == nil:
 			d.Fail(item.Node, "accounts: there is no account %s%s", item.Text, c.NoAccount(item.Text))
-		case !nameForm.MatchString(j.Name) || !nameForm.MatchString(j.Table):
+		case !shape.NameForm.MatchString(j.Name) || !shape.NameForm.MatchString(j.Table):
 			d.Fail(item.Node, "accounts: a job or table of account %s would have a name of more than 128 "+
 				"characters; give the job a shorter one", item.Text)
 		}

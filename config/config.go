@@ -31,6 +31,8 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/kinds"
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 )
 
@@ -50,7 +52,7 @@ type Config struct {
 	SpoolDir  string        // folder of the spool files; empty: the system's folder for temporary files
 	States    string        // prefix of the names of the tables that describe the jobs' tables; empty: there are none
 	Parquet   Parquet       // how files are written
-	Raw       Raw           // where raw answers are kept, unless a job says otherwise
+	Raw       kinds.Raw     // where raw answers are kept, unless a job says otherwise
 	KeepDays  int           // how long the ledger keeps earlier states of partitions; 0: for ever
 	Lease     time.Duration // how long a lease lasts that isn't renewed
 	Jobs      []Job
@@ -114,14 +116,14 @@ func configObject(c *Config) strict.Object {
 				"{client_a: {token: '${TOKEN_A}'}, client_b: {token: '${file:/run/secrets/b}'}}",
 				"Accounts of the service by names of your own, for jobs with the key accounts. All else that service "+
 					"says holds for each of them, and the rate for all together."),
-			place("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",
+			shape.Place("ledger", shape.BucketURL, &c.Ledger, "gs://my-bucket/ledger",
 				"URL of the bucket that records what is done. A folder is enough for one machine; several machines "+
 					"that "+
 					"share the work need a bucket that all of them reach."),
-			place("audit", bucketURL, &c.Audit, "bigquery://my-project/my_dataset",
+			shape.Place("audit", shape.BucketURL, &c.Audit, "bigquery://my-project/my_dataset",
 				"A bigquery:// URL of the dataset that keeps the table _reportferry_runs, in which each run records "+
 					"what it did. Without the key there is no such table."),
-			place("export", pagesURL, &c.Export, "gs://my-bucket/status",
+			shape.Place("export", pagesURL, &c.Export, "gs://my-bucket/status",
 				"URL of a bucket or folder that gets the pages of the command console as files after each run, for "+
 					"people who look at them without a server. index.html is the first one. Without the key they "+
 					"aren't written."),
@@ -130,11 +132,11 @@ func configObject(c *Config) strict.Object {
 			strict.Optional("notify", receivers(), &c.Notify, "",
 				"Who is told, once, when something is wrong, and when it is over. `reportferry notify --test` sends "+
 					"each of them a message."),
-			place("heartbeat", secretAddress, &c.Heartbeat, "${HEARTBEAT_URL}",
+			shape.Place("heartbeat", secretAddress, &c.Heartbeat, "${HEARTBEAT_URL}",
 				"Where the address is kept that is told of each run: `/start` at its beginning, the address itself "+
 					"after a success, and the exit code behind it after a failure, as healthchecks.io has it. A "+
 					"watcher that hears nothing knows of a run that never began."),
-			place("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
+			shape.Place("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
 				"Folder in which finished files over 64 KiB wait until their sinks have taken them. Without the key "+
 					"it "+
 					"is the system's folder for temporary files."),
@@ -144,17 +146,17 @@ func configObject(c *Config) strict.Object {
 					"work over."),
 			states(&c.States),
 			parquet,
-			daysField("keep_history", &c.KeepDays, "400d",
+			shape.DaysField("keep_history", &c.KeepDays, "400d",
 				"How long the ledger keeps what partitions were before they were replaced. Without the key it keeps "+
 					"all of it."),
-		}, rawFields(&c.Raw, "the service's answers"), []strict.Field{
+		}, kinds.RawFields(&c.Raw, "the service's answers"), []strict.Field{
 			strict.Optional("jobs", jobList(), &c.Jobs, "",
 				"What to ferry. Each job fills a table of its own, or pushes files to the service. A file without "+
 					"jobs does for the commands that only ask, such as report."),
 		}), Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 			for _, j := range c.Jobs {
 				if j.Report != nil {
-					j.Report.Raw = j.Report.Raw.or(c.Raw)
+					j.Report.Raw = j.Report.Raw.Or(c.Raw)
 				}
 			}
 			c.locate(d, at["root"])
@@ -187,7 +189,7 @@ var parquetBlock = strict.ObjectOf(func(p *Parquet) strict.Object {
 })
 
 // pagesURL reads the URL of a bucket or folder for files.
-var pagesURL = strict.Checked(bucketURL, func(d *strict.Decoder, n strict.Node, key, s string) bool {
+var pagesURL = strict.Checked(shape.BucketURL, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 	if scheme, _, _ := strings.Cut(s, ":"); slices.Contains([]string{"bigquery", "postgres", "iceberg"}, scheme) {
 		d.Fail(n, "%s: pages are files, which a database doesn't take; want a bucket or a folder, such as "+
 			"gs://my-bucket/status", key)
@@ -238,17 +240,17 @@ func Schema() ([]byte, error) {
 	kind := kindName.Schema()
 	kind.Description = "What the job does."
 	job.Properties.Set("kind", kind)
-	for _, k := range kinds {
-		kind.Description += fmt.Sprintf("\n%s: %s", k.name, k.doc)
+	for _, k := range kinds.All {
+		kind.Description += fmt.Sprintf("\n%s: %s", k.Name, k.Doc)
 		one := jsonschema.NewProperties()
-		one.Set("kind", &jsonschema.Schema{Const: k.name})
+		one.Set("kind", &jsonschema.Schema{Const: k.Name})
 		job.AllOf = append(job.AllOf, &jsonschema.Schema{
 			If:   &jsonschema.Schema{Properties: one, Required: []string{"kind"}},
-			Then: &jsonschema.Schema{Ref: "#/$defs/" + k.name},
+			Then: &jsonschema.Schema{Ref: "#/$defs/" + k.Name},
 		})
 		of := jobObject(new(Job), k).Schema()
-		of.Description = k.doc
-		s.Definitions[k.name] = of
+		of.Description = k.Doc
+		s.Definitions[k.Name] = of
 	}
 	s.Definitions["job"] = job
 	strict.AllowVariables(s)

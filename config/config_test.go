@@ -14,6 +14,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/config/kinds"
 	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/config/strict/stricttest"
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -87,13 +88,14 @@ func TestExample(t *testing.T) {
 		t.Fatalf("example: %+v", c)
 	}
 	daily, weekly, slugs := c.Jobs[0], c.Jobs[1], c.Jobs[2]
-	if daily.Table != "campaigns_daily" || daily.Report.Page != (Page{7, 'd'}) || daily.Report.Lookback != 7 {
+	if daily.Table != "campaigns_daily" || daily.Report.Page != (kinds.Page{Count: 7, Unit: 'd'}) ||
+		daily.Report.Lookback != 7 {
 		t.Errorf("daily: %+v %+v", daily, daily.Report)
 	}
-	if slugs.Report != nil || !reflect.DeepEqual(slugs.Events, &Events{Codec: "zstd"}) {
+	if slugs.Report != nil || !reflect.DeepEqual(slugs.Events, &kinds.Events{Codec: "zstd"}) {
 		t.Errorf("slugs: %+v", slugs)
 	}
-	if weekly.Report.Page != (Page{4, 'w'}) || weekly.Report.Lookback != 7 || weekly.Zone != "UTC" {
+	if weekly.Report.Page != (kinds.Page{Count: 4, Unit: 'w'}) || weekly.Report.Lookback != 7 || weekly.Zone != "UTC" {
 		t.Errorf("weekly: %+v %+v", weekly, weekly.Report)
 	}
 }
@@ -138,20 +140,21 @@ func TestEveryKey(t *testing.T) {
 		Ledger: "gs://bucket/ledger", Audit: "bigquery://project/audit", Export: "gs://bucket/status",
 		SpoolDir: "/var/spool", Lease: 30 * time.Second,
 		KeepDays: 800, States: "_reportferry_", Parquet: Parquet{Pages: "v1"},
-		Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
+		Raw: kinds.Raw{URL: "gs://bucket/raw", KeepDays: 400},
 		Jobs: []Job{{
-			Name: "job", Entry: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
+			Name: "job", Entry: "job", Kind: "report", Schedule: "@hourly", Table: "tab",
 			Sinks: []string{"gs://bucket/exports", below("testdata/good", "file://./out?key={table}/{date}.parquet")},
 			line:  23,
-			Report: &Report{
-				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week",
-				Lookback: 0, Horizons: []int{30}, Page: Page{2, 'w'},
+			Settings: kinds.Settings{Zone: "America/New_York", Report: &kinds.Report{
+				Start: kinds.Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week",
+				Lookback: 0, Horizons: []int{30}, Page: kinds.Page{Count: 2, Unit: 'w'},
 				OnEmpty: "keep", BadText: "replace", Guard: 0.5, OnMissingEvent: "null", NewColumns: "later",
 				Contract: "freeze", Rename: map[string]string{"app": "application", "shiny_new": "shiny"},
-				Reconcile: Reconcile{"fail", 0.05}, FinalAfter: 30, Drift: Drift{90, true},
-				Raw:        Raw{URL: "gs://bucket/job-raw", Required: true},
+				Reconcile: kinds.Reconcile{Then: "fail", Cohorts: 0.05}, FinalAfter: 30,
+				Drift:      kinds.Drift{Days: 90, Warn: true},
+				Raw:        kinds.Raw{URL: "gs://bucket/job-raw", Required: true},
 				Dimensions: []string{"month", "week", "app"}, Metrics: []string{"installs", "shiny_new"},
-				Events: []EventSelector{
+				Events: []kinds.EventSelector{
 					{Slug: "purchase", Metrics: []string{"events", "d7_revenue_cohort"}},
 					{Token: "abc123", App: "123456789012", Metrics: []string{"self"}, As: "trial"},
 					{Glob: "level_*", Metrics: []string{"events"}},
@@ -176,17 +179,18 @@ func TestEveryKey(t *testing.T) {
 					"os_names":           {"ios", "android"},
 					"ad_revenue_sources": {"AdMob", "S2S Ad Revenue"},
 				},
-			},
+			}},
 		}, {
-			Name: "zoned", Entry: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned",
+			Name: "zoned", Entry: "zoned", Kind: "report", Table: "zoned",
 			Sinks: []string{"mem://"}, line: 90,
-			Report: &Report{
-				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30, 37},
-				Page:    Page{1, 'y'},
-				OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now",
+			Settings: kinds.Settings{Zone: "Europe/Berlin", Report: &kinds.Report{
+				Start: kinds.Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14,
+				Horizons: []int{30, 37},
+				Page:     kinds.Page{Count: 1, Unit: 'y'},
+				OnEmpty:  "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now",
 				Contract: "evolve", Dimensions: []string{"year", "app"},
-				Reconcile: Reconcile{"warn", 0.02}, FinalAfter: -1, Drift: Drift{Days: 90},
-				Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
+				Reconcile: kinds.Reconcile{Then: "warn", Cohorts: 0.02}, FinalAfter: -1, Drift: kinds.Drift{Days: 90},
+				Raw: kinds.Raw{URL: "gs://bucket/raw", KeepDays: 400},
 				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost",
 					"purchase_revenue"},
 				Filters: map[string][]string{}, Types: map[string]catalog.Type{"purchase_revenue": catalog.Decimal},
@@ -197,12 +201,13 @@ func TestEveryKey(t *testing.T) {
 					"reattributed":       {"all"}, "iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"adjust"},
 					"sandbox": {"false"},
 				},
-			},
+			}},
 		}, {
-			Name: "slugs", Entry: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin",
+			Name: "slugs", Entry: "slugs", Kind: "events", Schedule: "0 5 * * *",
 			Table: "event_slugs",
 			Sinks: []string{"gs://bucket/events"}, line: 101,
-			Events: &Events{Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"},
+			Settings: kinds.Settings{Zone: "Europe/Berlin", Events: &kinds.Events{
+				Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"}},
 			Warehouse: Warehouse{
 				ClusterBy: []string{"slug"}, RequireFilter: true, ExpireDays: 400,
 				KMSKey: "projects/p/locations/eu/keyRings/r/cryptoKeys/k",
@@ -215,7 +220,7 @@ func TestEveryKey(t *testing.T) {
 	}
 	for i, j := range c.Jobs {
 		if r := want.Jobs[i].Report; r != nil { // parameters that the file leaves to the service
-			for _, p := range Parameters() {
+			for _, p := range kinds.Parameters() {
 				if _, named := r.Parameters[p.Name]; !named {
 					r.Parameters[p.Name] = nil
 				}
@@ -297,37 +302,17 @@ func TestLoadNothing(t *testing.T) {
 	}
 }
 
-func TestStartOn(t *testing.T) {
-	today := civil.Date{Year: 2026, Month: 3, Day: 1}
-	if got := (Start{DaysAgo: 2}).On(today); got != (civil.Date{Year: 2026, Month: 2, Day: 27}) {
-		t.Errorf("two days before %s: %s", today, got)
-	}
-	fixed := Start{Date: civil.Date{Year: 2025, Month: 12, Day: 24}}
-	if got := fixed.On(today); got != fixed.Date {
-		t.Errorf("got %s, want %s", got, fixed.Date)
-	}
-}
-
-func TestColumn(t *testing.T) {
-	for _, c := range []struct {
-		as, metric, want string
-	}{{"", "events", "buy_events"}, {"", "self", "buy"}, {"p", "revenue", "p_revenue"}, {"p", "self", "p"}} {
-		if got := (EventSelector{Slug: "buy", As: c.as}).column(c.metric); got != c.want {
-			t.Errorf("as %q, metric %q: %s, want %s", c.as, c.metric, got, c.want)
-		}
-	}
-}
-
 func TestApps(t *testing.T) {
 	c, err := Load("testdata/good/apps.yml", testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Jobs[0]; got.Table != "apps_log" || !reflect.DeepEqual(got.Apps,
-		&Apps{"testdata/good/apps/good/full.yml", 90 * time.Second}) {
+		&kinds.Apps{File: "testdata/good/apps/good/full.yml", TicketWait: 90 * time.Second}) {
 		t.Errorf("%+v %+v", got, got.Apps)
 	}
-	if got := c.Jobs[1].Apps; !reflect.DeepEqual(got, &Apps{"/etc/reportferry/apps.yaml", 15 * time.Minute}) {
+	if got := c.Jobs[1].Apps; !reflect.DeepEqual(got, &kinds.Apps{File: "/etc/reportferry/apps.yaml",
+		TicketWait: 15 * time.Minute}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,26 +1,25 @@
 package config
 
 import (
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // so that a zone is known where the system has no zone files, as in a bare container
 
 	"github.com/invopop/jsonschema"
 	"github.com/robfig/cron/v3"
 
+	"github.com/reportferry/reportferry/config/kinds"
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// Job is one entry under jobs. The parameters of its kind are in the field of that kind.
+// Job is one entry under jobs.
 type Job struct {
 	Name string
 	Kind string
 	// Cron, five fields or a descriptor such as @hourly; empty: the job runs only when it is asked
 	// for.
 	Schedule string
-	Zone     string   // IANA zone of the schedule; with Report.TimezoneID also of the report's days
 	Table    string   // unique in the file
 	Sinks    []string // URLs; none for a kind that fills no table
 	Entry    string   // the name in the file, which stands for the jobs of all its accounts
@@ -33,27 +32,8 @@ type Job struct {
 	Postgres  Postgres  // how a Postgres keeps it
 	Iceberg   Iceberg   // how long an Iceberg catalog keeps its states
 
-	Report  *Report  // kind report, else nil
-	Events  *Events  // kind events, else nil
-	Spend   *Spend   // kind spend, else nil
-	Sharing *Sharing // kind sharing, else nil
-	Apps    *Apps    // kind apps, else nil
+	kinds.Settings // the parameters of its kind, in the field of that kind
 }
-
-// Pushing returns the settings that all kinds have that push files. It is nil for the other kinds.
-func (j Job) Pushing() *Push {
-	switch {
-	case j.Spend != nil:
-		return &j.Spend.Push
-	case j.Sharing != nil:
-		return &j.Sharing.Push
-	}
-	return nil
-}
-
-// AsksService tells whether the job asks the host of reports and app automation, which wants the
-// API token. The other jobs push to other hosts.
-func (j Job) AsksService() bool { return j.Pushing() == nil }
 
 // Job returns the job of a name, or an empty one when there is none.
 func (c *Config) Job(name string) Job {
@@ -120,7 +100,7 @@ func readJob(d *strict.Decoder, n strict.Node) Job {
 func jobFields(j *Job) []strict.Field {
 	j.Zone = "UTC"
 	return []strict.Field{
-		strict.Required("name", name, &j.Name, "installs_daily",
+		strict.Required("name", shape.Name, &j.Name, "installs_daily",
 			"Name of the job, and of its table unless table gives another."),
 		strict.Required("kind", kindName, &j.Kind, "report",
 			"What the job does.").Because("it is one of " + strings.Join(kindNames(), ", ")),
@@ -129,15 +109,15 @@ func jobFields(j *Job) []strict.Field {
 				"The schedule only says when to look; the ledger says what is missing. Without a schedule the job "+
 				"runs "+
 				"when it is asked for."),
-		strict.Optional("zone", zone, &j.Zone, "Europe/Berlin",
+		strict.Optional("zone", shape.Zone, &j.Zone, "Europe/Berlin",
 			"IANA zone of the schedule. Together with timezone_id it also says where the report's days begin and end."),
-		strict.Optional("table", name, &j.Table, "installs",
+		strict.Optional("table", shape.Name, &j.Table, "installs",
 			"Name of the table, when it isn't the job's. No two jobs may share one."),
-		strict.Required("sinks", strict.TextsOf(bucketURL), &j.Sinks, "[file://./out]",
+		strict.Required("sinks", strict.TextsOf(shape.BucketURL), &j.Sinks, "[file://./out]",
 			"URLs of the places that the table is put into: buckets by file://, gs://, s3:// or azblob://, datasets "+
 				"by bigquery://project/dataset, schemas of a Postgres by postgres://host/database/schema, and "+
 				"namespaces of an Iceberg catalog by iceberg://catalog/namespace.").Noting(
-			func() string { return located(j.Sinks...) }),
+			func() string { return shape.Located(j.Sinks...) }),
 		strict.Optional("accounts", accountsOfJob, &j.accounts, "[client_a, client_b]",
 			"Names of accounts, or all: the job becomes one job and one table for each of them, whose names end "+
 				"with the account's, such as installs_client_a. The name of the entry stands for every one of them. "+
@@ -149,11 +129,6 @@ func jobFields(j *Job) []strict.Field {
 		strict.Optional("iceberg", iceberg, &j.Iceberg, "", "What an Iceberg catalog keeps of the tables of this job."),
 	}
 }
-
-var nameForm = strict.Expr(`^[a-z][a-z0-9_]{0,127}$`)
-
-var name = strict.Matching(nameForm, "a small letter, then up to 127 small letters, digits and underscores, as in "+
-	"campaigns_daily")
 
 // cronForm is the outline of what the cron library takes.
 const cronForm = `^(@\S.*|\s*[^\s@]\S*(\s+\S+){4}\s*)$`
@@ -189,51 +164,5 @@ var schedule = strict.Shape[string]{
 	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Title: "a cron expression of five fields, or a word such as @hourly",
 			Pattern: cronForm}
-	},
-}
-
-var zone = strict.Checked(titled(strict.Text, "a zone of the IANA list"),
-	func(d *strict.Decoder, n strict.Node, key, s string) bool {
-		if !isZone(s) {
-			d.Fail(n, "%s: want a zone of the IANA list such as UTC or Europe/Berlin, got %q", key, s)
-		}
-		return isZone(s)
-	})
-
-func isZone(s string) bool {
-	_, err := time.LoadLocation(s)
-	return err == nil && s != "Local" // Local is the zone of whatever machine runs this
-}
-
-// titled returns s with a title in its schema, which says what the text is.
-func titled[T any](s strict.Shape[T], title string) strict.Shape[T] {
-	return strict.Shape[T]{Read: s.Read, Schema: func() *jsonschema.Schema {
-		v := s.Schema()
-		v.Title = title
-		return v
-	}}
-}
-
-var schemeForm = strict.Expr(`^[a-z][a-z0-9+.-]*://`)
-
-// bucketURL reads the URL of a ledger or a sink. Messages don't repeat it, because its query may
-// hold a secret.
-var bucketURL = strict.Shape[string]{
-	Read: strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
-		_, err := url.Parse(s)
-		switch {
-		case noSuchStore(d, n, key, s):
-		case !schemeForm.MatchString(s):
-			d.Fail(n, "%s: want a URL with a scheme, such as file://./out or gs://bucket/prefix", key)
-		case err != nil:
-			d.Fail(n, "%s: this isn't a URL", key)
-		default:
-			return true
-		}
-		return false
-	}).Read,
-	Schema: func() *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "string", Title: "a URL such as gs://bucket/prefix",
-			Pattern: schemeForm.String()}
 	},
 }

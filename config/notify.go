@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 )
 
@@ -22,7 +23,7 @@ var Reasons = []string{"failed", "stale", "held_back", "unreconciled", "changed_
 func receivers() strict.Shape[[]Notify] {
 	return strict.ListOf(func(n *Notify) strict.Object {
 		return strict.Object{What: "notify", Fields: []strict.Field{
-			required(place("url", secretAddress, &n.URL, "${SLACK_WEBHOOK}",
+			shape.Mandatory(shape.Place("url", secretAddress, &n.URL, "${SLACK_WEBHOOK}",
 				"Where the address is kept, never the address itself: a webhook of Slack, Teams, Google Chat or "+
 					"Discord, PagerDuty's `https://events.pagerduty.com/v2/enqueue?routing_key=...`, "+
 					"`smtp://user:password@host:587/?from=...&to=...`, or any address that takes JSON.")),

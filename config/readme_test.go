@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reportferry/reportferry/config/kinds"
 	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/config/strict/stricttest"
 )
@@ -28,9 +29,9 @@ func TestReadme(t *testing.T) {
 				"and no `accounts`.",
 			Schema: strict.Object{Fields: jobFields(new(Job))}.Schema()},
 	}
-	for _, k := range kinds {
-		sections = append(sections, stricttest.Section{Title: "Kind `" + k.name + "`", Of: "of kind `" + k.name + "`",
-			Doc: k.doc, Schema: k.keys(new(Job)).Schema()})
+	for _, k := range kinds.All {
+		sections = append(sections, stricttest.Section{Title: "Kind `" + k.Name + "`", Of: "of kind `" + k.Name + "`",
+			Doc: k.Doc, Schema: k.Keys(new(kinds.Settings)).Schema()})
 	}
 	stricttest.Golden(t, "README.md", string(lead)+stricttest.Reference(sections), *update)
 }
@@ -58,12 +59,11 @@ func TestExamples(t *testing.T) {
 	for _, o := range []strict.Object{
 		configObject(new(Config)), serviceObject(new(Service)), accountObject(new(Account)),
 		{What: "a job", Like: "{name: campaigns_daily, kind: report}", Fields: jobFields(new(Job))},
-		selectorObject(new(EventSelector)),
 	} {
 		stricttest.Examples(t, o, nil)
 	}
-	for _, k := range kinds {
-		stricttest.Examples(t, k.keys(new(Job)), nil)
+	for _, k := range kinds.All {
+		stricttest.Examples(t, k.Keys(new(kinds.Settings)), nil)
 	}
 }
 
@@ -88,10 +88,10 @@ func TestKeysOfThePages(t *testing.T) {
 		for _, span := range inline.FindAllStringSubmatch(string(page), -1) {
 			key, pair := span[1], span[1]+": "+span[2]
 			places := map[string]strict.Object{"top": configObject(new(Config)), "service": serviceObject(new(Service))}
-			for _, k := range kinds {
-				o := k.keys(new(Job))
+			for _, k := range kinds.All {
+				o := k.Keys(new(kinds.Settings))
 				o.Fields = append(slices.Clone(jobFields(new(Job))), o.Fields...)
-				places[k.name] = o
+				places[k.Name] = o
 			}
 			known, taken := false, false
 			var why error

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/config/kinds"
 )
 
 // parseReport reads a file of one report job with these lines among its keys.
@@ -87,15 +89,17 @@ func TestPeriod(t *testing.T) {
 	all := []string{"hour", "day", "week", "month", "quarter", "year"}
 	for i, want := range []struct {
 		period string
-		page   Page
-	}{{"day", Page{7, 'd'}}, {"day", Page{7, 'd'}}, {"week", Page{4, 'w'}}, {"month", Page{1, 'm'}},
-		{"quarter", Page{1, 'q'}}, {"year", Page{1, 'y'}}} {
+		page   kinds.Page
+	}{{"day", kinds.Page{Count: 7, Unit: 'd'}}, {"day", kinds.Page{Count: 7, Unit: 'd'}},
+		{"week", kinds.Page{Count: 4, Unit: 'w'}},
+		{"month", kinds.Page{Count: 1, Unit: 'm'}},
+		{"quarter", kinds.Page{Count: 1, Unit: 'q'}}, {"year", kinds.Page{Count: 1, Unit: 'y'}}} {
 		coarser := slices.Clone(all[i:])
 		slices.Reverse(coarser)
 		for _, dimensions := range []string{all[i], "app, " + all[i], strings.Join(all[i:], ", "),
 			strings.Join(coarser, ", ") + ", os_name"} {
 			key := fmt.Sprintf("dimensions: [%s]", dimensions)
-			for _, page := range []Page{{}, {12, want.page.Unit}} {
+			for _, page := range []kinds.Page{{}, {Count: 12, Unit: want.page.Unit}} {
 				lines, wantPage := []string{"metrics: [installs]", key}, want.page
 				if page.Count > 0 {
 					lines, wantPage = append(lines, "page: "+page.String()), page
@@ -123,7 +127,7 @@ func TestPeriodWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := c.Jobs[0].Report
-	if r.Period != "whole" || r.Page != (Page{}) || r.Lookback != 7 || r.Horizons != nil || len(c.Warnings) > 0 {
+	if r.Period != "whole" || r.Page != (kinds.Page{}) || r.Lookback != 7 || r.Horizons != nil || len(c.Warnings) > 0 {
 		t.Errorf("%+v, warnings %v", r, c.Warnings)
 	}
 }

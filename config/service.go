@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 )
 
@@ -114,9 +114,9 @@ func serviceObject(s *Service) strict.Object {
 			"The credential at s2s_url, for apps that ask for one. The API token is never sent there."),
 		strict.Optional("account_id", strict.Word, &s.AccountID, "1234",
 			"The account that is asked for, when the token's user has several."),
-		place("token", token, &s.Token, "${ADJUST_TOKEN}",
+		shape.Place("token", token, &s.Token, "${ADJUST_TOKEN}",
 			"Where the API token is kept, never the token itself. All but jobs of kind spend and sharing need it."),
-		strict.Optional("rate", perSecond("requests"), &s.Rate, "10",
+		strict.Optional("rate", shape.PerSecond("requests"), &s.Rate, "10",
 			"Requests a second, and no second has more of them, of all accounts together. The service takes 50 a "+
 				"second from one address."),
 		strict.Optional("burst", strict.Whole(1, 1000), &s.Burst, "20",
@@ -170,7 +170,7 @@ func login(what string) strict.Shape[Login] {
 	return strict.ObjectOf(func(l *Login) strict.Object {
 		*l = Login{Header: "Authorization"}
 		fields := []strict.Field{
-			required(place("token", token, &l.Token, "${file:/run/secrets/partner}",
+			shape.Mandatory(shape.Place("token", token, &l.Token, "${file:/run/secrets/partner}",
 				"Where the credential is kept, never the credential itself.")),
 			strict.Optional("header", headerName, &l.Header, "X-Partner-Key",
 				"HTTP header that carries the credential. Authorization carries it as a Bearer token, any other "+
@@ -218,21 +218,6 @@ var tokenForm = strict.Expr(
 
 // RefersToToken tells whether a text is a reference to a token.
 func RefersToToken(text string) bool { return tokenForm.MatchString(text) }
-
-// perSecond reads a rate above 0. what says in messages what is counted.
-func perSecond(what string) strict.Shape[float64] {
-	return strict.Shape[float64]{
-		Read: strict.Checked(strict.Number, func(d *strict.Decoder, n strict.Node, key string, v float64) bool {
-			if v <= 0 {
-				d.Fail(n, "%s: want more than 0 %s a second, got %v", key, what, v)
-			}
-			return v > 0
-		}).Read,
-		Schema: func() *jsonschema.Schema {
-			return &jsonschema.Schema{Type: "number", ExclusiveMinimum: json.Number("0")}
-		},
-	}
-}
 
 // address reads a host's URL.
 var address = strict.Shape[string]{

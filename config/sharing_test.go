@@ -3,6 +3,9 @@ package config
 import (
 	"reflect"
 	"testing"
+	"time"
+
+	"github.com/reportferry/reportferry/config/kinds"
 )
 
 func TestSharing(t *testing.T) {
@@ -14,10 +17,10 @@ func TestSharing(t *testing.T) {
 		c.Service.S2SURL != "https://s2s.adjust.com" {
 		t.Errorf("service %+v", c.Service)
 	}
-	want := &Sharing{
-		Push: Push{Source: "gs://bucket/choices/{date}/*.jsonl.gz", Rejects: "gs://bucket/choices-rejects",
-			MaxRejects: MaxRejects{Count: 10},
-			OnUnknown:  "park", WindowDays: 7, Quiet: usualQuiet, Rate: 500, InFlight: 64,
+	want := &kinds.Sharing{
+		Push: kinds.Push{Source: "gs://bucket/choices/{date}/*.jsonl.gz", Rejects: "gs://bucket/choices-rejects",
+			MaxRejects: kinds.MaxRejects{Count: 10},
+			OnUnknown:  "park", WindowDays: 7, Quiet: 5 * time.Minute, Rate: 500, InFlight: 64,
 			Columns:   map[string]string{"device_id": "id", "id_type": "kind", "sharing": "choice"},
 			Constants: map[string]string{"app_token": "abc123def456"}},
 		Ignore:   []string{"exported_at", "user id"},
@@ -27,9 +30,9 @@ func TestSharing(t *testing.T) {
 	if got := c.Jobs[0]; got.Sinks != nil || !reflect.DeepEqual(got.Sharing, want) {
 		t.Errorf("first: %+v\nwant %+v", got.Sharing, want)
 	}
-	second := &Sharing{Push: Push{Source: below("testdata/good", "file://./in/choices.csv"),
-		Rejects: below("testdata/good", "file://./in"), MaxRejects: MaxRejects{Share: 1},
-		OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}, Settings: "object",
+	second := &kinds.Sharing{Push: kinds.Push{Source: below("testdata/good", "file://./in/choices.csv"),
+		Rejects: below("testdata/good", "file://./in"), MaxRejects: kinds.MaxRejects{Share: 1},
+		OnUnknown: "resend", WindowDays: 7, Quiet: 5 * time.Minute, Rate: 10, InFlight: 8}, Settings: "object",
 		OnMalformedID: "send", OnLate: "reject"}
 	if got := c.Jobs[1].Sharing; !reflect.DeepEqual(got, second) {
 		t.Errorf("second: %+v\nwant %+v", got, second)

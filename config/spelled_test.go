@@ -9,8 +9,7 @@ import (
 // Values that the file spells in a way of its own are spelled so again.
 func TestSpelled(t *testing.T) {
 	for _, text := range []string{
-		"drift: warn", "drift: off", "drift: 5d", "drift: 90d", "lookback: auto", "lookback: probe", "lookback: 3",
-		"lookback: 0",
+		"drift: warn", "drift: off", "drift: 5d", "drift: 90d",
 		"max_rejects: 0", "max_rejects: 7", "max_rejects: 5%", "max_rejects: 7%", "max_rejects: 0.5%",
 		"max_rejects: 100%", "page: 12d",
 		"reconcile: off", "reconcile: fail", "reconcile: {then: warn, cohorts: 0%}",
@@ -39,8 +38,6 @@ func TestSpelled(t *testing.T) {
 			got = j.Report.Page
 		case "max_rejects":
 			got = j.Spend.MaxRejects
-		case "lookback":
-			got = lookback{auto: want == "auto" || want == "probe", probe: j.Report.Probe, days: j.Report.Lookback}
 		}
 		if fmt.Sprint(got) != want {
 			t.Errorf("%s is spelled %v", text, got)

@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 )
 
@@ -30,13 +31,13 @@ var postgres = strict.ObjectOf(func(p *Postgres) strict.Object {
 var columnLists = strict.Shape[[][]string]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (lists [][]string, ok bool) {
 		for _, e := range d.Elements(n, key) {
-			if columns, good := strict.TextsOf(columnName).Read(d, e, key); good {
+			if columns, good := strict.TextsOf(shape.ColumnName).Read(d, e, key); good {
 				lists = append(lists, columns)
 			}
 		}
 		return lists, len(lists) > 0
 	},
-	Schema: func() *jsonschema.Schema { return strict.ArrayOf(strict.TextsOf(columnName).Schema()) },
+	Schema: func() *jsonschema.Schema { return strict.ArrayOf(strict.TextsOf(shape.ColumnName).Schema()) },
 }
 
 // Iceberg has the settings of the tables that an Iceberg catalog keeps for a job.
@@ -84,12 +85,12 @@ func states(to *string) strict.Field {
 // expiry reads a number of days. It is at least 2, so that the states of a night and a day are
 // left: a query that has begun reads files of the state that it began with, and a put that was
 // interrupted finds in the states what became of it.
-var expiry = daysAs(`^([2-9]|[1-9][0-9]{1,4})d$`, "a number of days from 2d to 99999d, such as 30d")
+var expiry = shape.DaysAs(`^([2-9]|[1-9][0-9]{1,4})d$`, "a number of days from 2d to 99999d, such as 30d")
 
 // iceberg reads the block iceberg of a job.
 var iceberg = strict.ObjectOf(func(i *Iceberg) strict.Object {
 	return strict.Object{What: "iceberg", Fields: []strict.Field{
-		daysFieldOf(expiry, "expire", &i.ExpireDays, "30d",
+		shape.DaysFieldOf(expiry, "expire", &i.ExpireDays, "30d",
 			"How long old states of a table can be read (time travel). Runs remove snapshots that are older, "+
 				"with the files that no other snapshot has. Without the key none are removed."),
 	}}

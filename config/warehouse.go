@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 )
 
@@ -38,7 +39,7 @@ var warehouse = strict.ObjectOf(func(w *Warehouse) strict.Object {
 // clusters reads a list of columns. It checks the names only: whether the table has such columns is
 // known with its schema.
 var clusters = strict.Shape[[]string]{
-	Read: strict.Checked(strict.TextsOf(columnName), func(d *strict.Decoder, n strict.Node, key string,
+	Read: strict.Checked(strict.TextsOf(shape.ColumnName), func(d *strict.Decoder, n strict.Node, key string,
 		names []string) bool {
 		if len(names) > mostClustered {
 			d.Fail(n, "%s: %d columns; BigQuery takes at most %d", key, len(names), mostClustered)
@@ -46,15 +47,14 @@ var clusters = strict.Shape[[]string]{
 		return len(names) <= mostClustered
 	}).Read,
 	Schema: func() *jsonschema.Schema {
-		s, most := strict.TextsOf(columnName).Schema(), uint64(mostClustered)
+		s, most := strict.TextsOf(shape.ColumnName).Schema(), uint64(mostClustered)
 		s.MaxItems = &most
 		return s
 	},
 }
 
 var (
-	columnName = strict.Matching(columnForm, "a column name of letters, digits and underscores")
-	kmsKey     = strict.Matching(strict.Expr(`^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$`),
+	kmsKey = strict.Matching(strict.Expr(`^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$`),
 		"a key of the form projects/P/locations/L/keyRings/R/cryptoKeys/K")
 )
 

@@ -16,8 +16,8 @@ import (
 var unguarded = []string{
 	"internal/bucket/buckettest", "internal/house", "internal/notify", "internal/rooted", "internal/slow",
 	"internal/telemetry", "internal/telemetry/collector", "internal/zone",
-	"config", "config/apps", "config/draft", "config/preset", "config/strict", "config/strict/stricttest", "deploy",
-	"deploy/licenses",
+	"config", "config/apps", "config/draft", "config/kinds", "config/preset", "config/shape", "config/strict",
+	"config/strict/stricttest", "deploy", "deploy/licenses",
 	"sinks/pgsink", // its suite runs on a Postgres
 }
 

@@ -48,7 +48,10 @@ var layers = []layer{
 
 	{"config/strict", []string{"internal/catalog"}, nil}, // YAML with positions: nothing of jobs or the service
 	{"config/strict/*", []string{"config/strict"}, nil},
-	{"config", []string{"config/strict", "internal/catalog", "internal/dateform", "internal/rooted"},
+	{"config/shape", []string{"config/strict", "internal/catalog", "internal/rooted"}, nil}, // of keys everywhere
+	{"config/kinds", []string{"config/shape", "config/strict", "internal/catalog", "internal/dateform"},
+		[]string{"config/strict/stricttest"}},
+	{"config", []string{"config/kinds", "config/shape", "config/strict", "internal/catalog", "internal/rooted"},
 		[]string{"config/strict/stricttest"}},
 	{"config/draft", []string{"config"}, nil}, // writes what config reads
 	{"config/preset", []string{"config/draft"}, []string{"config"}},

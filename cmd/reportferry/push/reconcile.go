@@ -15,7 +15,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
-	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/kinds"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
@@ -30,7 +30,7 @@ func reported(ctx context.Context, client *adjust.Client, sums []*balance, first
 	network string) error {
 	q := adjust.ReportQuery{
 		Dimensions: []string{"day"}, Metrics: []string{"click_cost", "impression_cost", "install_cost", "event_cost"},
-		From: first, Until: last.AddDays(1), UTCOffset: "+00:00", Parameters: config.DefaultParameters(),
+		From: first, Until: last.AddDays(1), UTCOffset: "+00:00", Parameters: kinds.DefaultParameters(),
 	}
 	if network != "" {
 		q.Filters = map[string][]string{"network__in": {network}}

@@ -9,6 +9,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/kinds"
 )
 
 func TestParseRange(t *testing.T) {
@@ -48,14 +49,14 @@ func TestToday(t *testing.T) {
 		time.Sleep(23*time.Hour + 30*time.Minute)
 		for want, c := range map[string]config.Job{
 			// The schedule's zone isn't the report's.
-			"2000-01-01": {Zone: "Europe/Berlin", Report: &config.Report{UTCOffset: "+00:00"}},
-			"2000-01-02": {Zone: "Europe/Berlin", Report: &config.Report{TimezoneID: "5"}},
+			"2000-01-01": {Settings: kinds.Settings{Zone: "Europe/Berlin", Report: &kinds.Report{UTCOffset: "+00:00"}}},
+			"2000-01-02": {Settings: kinds.Settings{Zone: "Europe/Berlin", Report: &kinds.Report{TimezoneID: "5"}}},
 		} {
 			if got := Today(c).String(); got != want {
 				t.Errorf("%+v: %s, want %s", c.Report, got, want)
 			}
 		}
-		if got := Today(config.Job{Zone: "Europe/Berlin"}).String(); got != "2000-01-02" {
+		if got := Today(config.Job{Settings: kinds.Settings{Zone: "Europe/Berlin"}}).String(); got != "2000-01-02" {
 			t.Errorf("without a report: %s", got)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/kinds"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/bucket"
@@ -63,7 +64,7 @@ func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, e
 // pushing translates the part of an entry that both kinds have, opens its buckets, and makes the
 // client of the host that the records go to. The client has a rate limit of its own and never sends
 // the API token; host sets its address and credential.
-func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a PushAsk,
+func (s *Session) pushing(ctx context.Context, c config.Job, p kinds.Push, a PushAsk,
 	host func(*adjust.Options) error) (out files.Options, client *adjust.Client, err error) {
 	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
 	out = files.Options{
@@ -130,7 +131,7 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 }
 
 // costColumn returns the column that a job takes Cost IDs from.
-func costColumn(s *config.Spend) string { return cmp.Or(s.Columns["cost_id"], "cost_id") }
+func costColumn(s *kinds.Spend) string { return cmp.Or(s.Columns["cost_id"], "cost_id") }
 
 // buckets lists the URL schemes of places that hold files: sources, rejects, ledgers and raw
 // answers are such places, and not every sink is.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/draft"
+	"github.com/reportferry/reportferry/config/kinds"
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
@@ -37,7 +37,7 @@ func (r *Report) tableOf(s draft.Service, sink, name, start string) draft.Config
 		job.More = append(job.More, draft.Key{Name: "drop", Value: literals(r.drop)})
 	}
 	job.More = append(job.More, ZoneKeys(q.UTCOffset, q.TimezoneID)...)
-	for _, p := range config.Parameters() {
+	for _, p := range kinds.Parameters() {
 		values := q.Parameters[p.Name]
 		if slices.Equal(values, p.Default) {
 			continue

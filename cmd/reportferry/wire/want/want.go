@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/kinds"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/lazy"
 )
@@ -44,8 +44,8 @@ func (r *Report) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&q.Currency, "currency", "",
 		"of money, such as `USD`; a table needs it, a report has the account's without")
 	AddZone(fs, &q.UTCOffset, &q.TimezoneID)
-	q.Parameters = config.DefaultParameters()
-	for _, p := range config.Parameters() {
+	q.Parameters = kinds.DefaultParameters()
+	for _, p := range kinds.Parameters() {
 		f := fs.VarPF(&parameterFlag{Parameter: p, values: q.Parameters}, strings.ReplaceAll(p.Name, "_", "-"), "",
 			p.Usage())
 		if p.Flag {
@@ -111,7 +111,7 @@ var quotedComma = lazy.Regexp(`(?:^|,)("[^",]*,[^"]*")(?:,|$)`)
 // A parameterFlag sets one of the parameters that the config declares. The first use of a list
 // replaces its default.
 type parameterFlag struct {
-	config.Parameter
+	kinds.Parameter
 	values map[string][]string
 	set    bool
 }

@@ -1,4 +1,4 @@
-package config
+package kinds
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
@@ -39,7 +40,8 @@ func filter(d *strict.Decoder, e strict.Entry, p *parts) ([]string, bool) {
 	_, isMetric := catalog.Metric(subject)
 	forDimensions, forMetrics := strings.Join(dimensionOperators, ", "), strings.Join(metricOperators, ", ")
 	compares := slices.Contains(metricOperators, operator)
-	if !isDimension && !isMetric && slices.Contains(dimensionOperators, operator) && columnForm.MatchString(subject) {
+	if !isDimension && !isMetric && slices.Contains(dimensionOperators, operator) &&
+		shape.ColumnForm.MatchString(subject) {
 		isDimension = true // one that the catalogue lacks
 		p.filteredDimensions = append(p.filteredDimensions, strict.Item{Text: subject, Node: e.KeyNode})
 	}
@@ -47,7 +49,7 @@ func filter(d *strict.Decoder, e strict.Entry, p *parts) ([]string, bool) {
 	case isDimension && f.Type.IsTime():
 		d.Fail(e.KeyNode, "filters: dates are chosen by start, until and page, not by a filter")
 	case isDimension && slices.Contains(listOperators, operator):
-		return strict.TextsOf(value).Read(d, e.Value, e.Key)
+		return strict.TextsOf(shape.Value).Read(d, e.Value, e.Key)
 	case isDimension && slices.Contains(textOperators, operator):
 		s, ok := strict.Word.Read(d, e.Value, e.Key)
 		return []string{s}, ok
@@ -85,7 +87,7 @@ func filtersSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Type: "object", AdditionalProperties: jsonschema.FalseSchema,
 		PatternProperties: map[string]*jsonschema.Schema{
-			key(anyName, listOperators):                              strict.TextsOf(value).Schema(),
+			key(anyName, listOperators):                              strict.TextsOf(shape.Value).Schema(),
 			key(anyName, textOperators):                              strict.Word.Schema(),
 			key(".+", metricOperators):                               strict.Number.Schema(),
 			key(alternatives(catalog.Dimensions()), metricOperators): jsonschema.FalseSchema,

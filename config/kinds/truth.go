@@ -1,4 +1,4 @@
-package config
+package kinds
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 )
 
@@ -34,9 +35,9 @@ type Raw struct {
 	Required bool   // a partition whose answer couldn't be kept fails
 }
 
-// or returns a job's settings, with those of all jobs where it has none. A job that has a URL of
+// Or returns a job's settings, with those of all jobs where it has none. A job that has a URL of
 // its own gets none of them.
-func (r Raw) or(all Raw) Raw {
+func (r Raw) Or(all Raw) Raw {
 	if r.URL != "" {
 		return r
 	}
@@ -47,35 +48,6 @@ func (r Raw) or(all Raw) Raw {
 // five nights.
 const watchedDays = 90
 
-// days reads a number of days such as 400d.
-var days = daysAs(`^([1-9][0-9]{0,4})d$`, "a number of days from 1d to 99999d, such as 400d")
-
-// daysAs reads a number of days, of at most five digits, before the letter d.
-func daysAs(expr, title string) strict.Shape[int] {
-	return strict.As(strict.Matching(strict.Expr(expr), title), func(_ *strict.Decoder, _ strict.Node, _,
-		s string) (int, bool) {
-		count, _ := strconv.Atoi(s[:len(s)-1]) // five digits at most
-		return count, true
-	})
-}
-
-// daysField returns a key whose value is a number of days.
-func daysField(key string, to *int, example, doc string) strict.Field {
-	return daysFieldOf(days, key, to, example, doc)
-}
-
-// daysFieldOf does what daysField does, with a shape that allows other numbers.
-func daysFieldOf(shape strict.Shape[int], key string, to *int, example, doc string) strict.Field {
-	f := strict.Optional(key, shape, to, example, doc)
-	f.Now = func() any {
-		if *to <= 0 {
-			return nil
-		}
-		return strconv.Itoa(*to) + "d"
-	}
-	return f
-}
-
 // drift reads a number of days, or one of two words.
 var drift = strict.Shape[Drift]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (Drift, bool) {
@@ -85,11 +57,12 @@ var drift = strict.Shape[Drift]{
 		case "warn":
 			return Drift{Days: watchedDays, Warn: true}, true
 		}
-		count, ok := days.Read(d, n, key)
+		count, ok := shape.Days.Read(d, n, key)
 		return Drift{Days: count}, ok
 	},
 	Schema: func() *jsonschema.Schema {
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{strict.OneOf("off", "warn").Schema(), days.Schema()}}
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{strict.OneOf("off", "warn").Schema(),
+			shape.Days.Schema()}}
 	},
 }
 
@@ -139,14 +112,14 @@ var reconcile = strict.Shape[Reconcile]{
 	},
 }
 
-// rawFields returns the keys of raw answers. They are at the top for all jobs of kind report, and
+// RawFields returns the keys of raw answers. They are at the top for all jobs of kind report, and
 // in a job for this job alone.
-func rawFields(r *Raw, whose string) []strict.Field {
+func RawFields(r *Raw, whose string) []strict.Field {
 	return []strict.Field{
-		place("raw", bucketURL, &r.URL, "gs://my-bucket/raw",
+		shape.Place("raw", shape.BucketURL, &r.URL, "gs://my-bucket/raw",
 			"URL of the bucket that keeps "+whose+" as they came, so that tables can be rebuilt without the "+
 				"service. Without the key they aren't kept."),
-		daysField("raw_keep", &r.KeepDays, "400d",
+		shape.DaysField("raw_keep", &r.KeepDays, "400d",
 			"How long raw answers are kept. Without the key they stay for ever."),
 		strict.Optional("raw_required", strict.Bool, &r.Required, "true",
 			"Whether a partition fails whose raw answer couldn't be kept. By default it is published, and the run "+

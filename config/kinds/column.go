@@ -1,4 +1,4 @@
-package config
+package kinds
 
 import (
 	"cmp"
@@ -10,19 +10,18 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
-
-// columnForm matches the names that Parquet readers and warehouses take without quoting.
-var columnForm = strict.Expr(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
 // dimension reads any name of a column. Its schema lets an editor complete the catalogue's names.
 var dimension = strict.Shape[string]{
 	Read: strict.Text.Read,
 	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string",
-			AnyOf: []*jsonschema.Schema{strict.OneOf(catalog.Dimensions()...).Schema(), {Pattern: columnForm.String()}}}
+			AnyOf: []*jsonschema.Schema{strict.OneOf(catalog.Dimensions()...).Schema(),
+				{Pattern: shape.ColumnForm.String()}}}
 	},
 }
 
@@ -35,7 +34,7 @@ func checkDimensions(d *strict.Decoder, r *Report, p *parts) {
 		_, metric := catalog.Metric(dim.Text)
 		declared := slices.ContainsFunc(p.types, func(t strict.Item) bool { return t.Text == dim.Text })
 		switch {
-		case known || declared || !columnForm.MatchString(dim.Text): // checkColumns reports a bad name
+		case known || declared || !shape.ColumnForm.MatchString(dim.Text): // checkColumns reports a bad name
 		case metric:
 			d.Fail(dim.Node, "dimensions: %s is a metric; it belongs under metrics", dim.Text)
 		default:
@@ -91,7 +90,7 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 				"asked for a slug that has a comma", key, slug)
 		case catalog.SameWord(name, catalog.PartitionKey):
 			d.Fail(n, "%s: a column can't be named %s, which is the partition's own key", key, name)
-		case !columnForm.MatchString(name):
+		case !shape.ColumnForm.MatchString(name):
 			d.Fail(n, "%s: want a column name of letters, digits and underscores, got %q; the command reportferry "+
 				"fields lists what the service has", key, name)
 		case taken:

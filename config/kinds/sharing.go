@@ -1,4 +1,4 @@
-package config
+package kinds
 
 import (
 	"github.com/reportferry/reportferry/config/strict"
@@ -32,7 +32,7 @@ var sharingFields = []recordField{
 }
 
 // sharingKeys returns the keys of kind sharing.
-func sharingKeys(j *Job) strict.Object {
+func sharingKeys(j *Settings) strict.Object {
 	s := &Sharing{Push: pushDefaults, Settings: "object", OnMalformedID: "send", OnLate: "reject"}
 	s.MaxRejects.Share = 1 // one bad device doesn't hold back what the others have chosen
 	j.Sharing = s

@@ -1,4 +1,4 @@
-package config
+package kinds
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
@@ -49,7 +50,7 @@ func selectorObject(e *EventSelector) strict.Object {
 	return strict.Object{
 		What: "an event", Like: "{slug: purchase, metrics: [events]}",
 		Fields: []strict.Field{
-			strict.Optional("slug", value, &e.Slug, "purchase",
+			strict.Optional("slug", shape.Value, &e.Slug, "purchase",
 				"Selects the event of this slug. In the names of columns, an underscore stands for blanks and other "+
 					"signs in it."),
 			strict.Optional("name", strict.Word, &e.Name, "Purchase", "Selects the event of this name."),
@@ -61,7 +62,7 @@ func selectorObject(e *EventSelector) strict.Object {
 				"App token. Only this app's events are searched."),
 			strict.Required("metrics", strict.TextsOf(eventMetric), &e.Metrics, "[events, d7_revenue_cohort]",
 				"What follows the slug in a metric's name. self is the slug alone."),
-			strict.Optional("as", name, &e.As, "buy",
+			strict.Optional("as", shape.Name, &e.As, "buy",
 				"Stands for the slug in the names of columns. Only one event may be selected then; a section or a "+
 					"glob leaves it out where its own names would be another event's but for upper case."),
 		},
@@ -104,7 +105,7 @@ var eventMetric = strict.Checked(strict.Text, func(d *strict.Decoder, n strict.N
 	_, known := catalog.EventMetric(s)
 	switch {
 	case known || s == "self":
-	case !columnForm.MatchString("_" + s):
+	case !shape.ColumnForm.MatchString("_" + s):
 		d.Fail(n, "%s: want what follows the event's slug, such as events, revenue or d7_revenue_cohort, or self "+
 			"for the slug alone, got %q", key, s)
 		return false

@@ -1,4 +1,4 @@
-package config
+package kinds
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 )
 
@@ -78,11 +79,11 @@ func (p *Push) keys(r record) []strict.Field {
 		r.look(d, f, at)
 	}
 	return []strict.Field{
-		required(place("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv",
+		shape.Mandatory(shape.Place("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv",
 			"URL of the files. {date} stands for a day such as 2026-01-31, and * for any characters but a slash. "+
 				"The files are CSV, JSON Lines, a JSON array, Parquet or XLSX, plain, compressed by gzip or zstd, or "+
 				"alone in a ZIP archive.")),
-		required(place("rejects", bucketURL, &p.Rejects, "gs://my-bucket/rejects",
+		shape.Mandatory(shape.Place("rejects", shape.BucketURL, &p.Rejects, "gs://my-bucket/rejects",
 			"Bucket for files of the rows that were refused, with the reasons.")),
 		strict.Optional("max_rejects", maxRejects, &p.MaxRejects, "5%",
 			"How many rows of a file, or what share of them, may be no records before the file is taken for one of "+
@@ -101,7 +102,7 @@ func (p *Push) keys(r record) []strict.Field {
 		strict.Optional("wait_until_quiet", quietTime, &p.Quiet, "30s",
 			"How long a file must not have changed before a run takes it, because it may still be growing. "+
 				"true stands for 5m; 0 and false take each file at once."),
-		strict.Optional("rate", perSecond("records"), &p.Rate, "50", "Records a second."),
+		strict.Optional("rate", shape.PerSecond("records"), &p.Rate, "50", "Records a second."),
 		strict.Optional("in_flight", strict.Whole(1, 1000), &p.InFlight, "16", "Records at a time."),
 		strict.Optional("columns", byField("columns", r.fields, strict.Text, nil), &p.Columns, r.column,
 			"Columns of the files that a record's fields are taken from, where they aren't of the same names."),
@@ -134,7 +135,7 @@ var quietTime = strict.Shape[time.Duration]{
 var beyondSource = strict.Expr(`[{}]|\*\*`)
 
 // source reads the URL of files. Messages don't repeat it, because its query may hold a secret.
-var source = strict.Checked(titled(bucketURL, "a URL such as gs://bucket/in/{date}/*.csv"),
+var source = strict.Checked(shape.Titled(shape.BucketURL, "a URL such as gs://bucket/in/{date}/*.csv"),
 	func(d *strict.Decoder, n strict.Node, key, s string) bool {
 		path, _, _ := strings.Cut(s, "?")
 		_, rest, _ := strings.Cut(path, "://")

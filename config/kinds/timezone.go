@@ -1,8 +1,9 @@
-package config
+package kinds
 
 import (
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 )
 
@@ -15,7 +16,7 @@ var (
 // timezone_id=1), or an IANA name.
 var timezoneID = strict.Shape[string]{
 	Read: strict.Checked(strict.Word, func(d *strict.Decoder, n strict.Node, key, s string) bool {
-		known := zoneNumber.MatchString(s) || zoneForm.MatchString(s) && isZone(s)
+		known := zoneNumber.MatchString(s) || zoneForm.MatchString(s) && shape.IsZone(s)
 		if !known {
 			d.Fail(n, "%s: want an IANA name such as Europe/Berlin, or the service's number of a zone, got %q", key, s)
 		}
@@ -36,7 +37,7 @@ func (r *Report) ZoneByName() bool {
 
 // checkTimezone checks that the report's days have one meaning, which both the service and this
 // process know.
-func checkTimezone(d *strict.Decoder, j *Job, at map[string]strict.Node) {
+func checkTimezone(d *strict.Decoder, j *Settings, at map[string]strict.Node) {
 	r, n := j.Report, at["timezone_id"]
 	if n == nil {
 		return

@@ -1,4 +1,4 @@
-package config
+package kinds
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 )
 
@@ -97,7 +98,7 @@ func parameterFields(into map[string][]string) []strict.Field {
 
 // shape returns how the parameter's values are read.
 func (p Parameter) shape() strict.Shape[[]string] {
-	one := value
+	one := shape.Value
 	if p.Allowed != nil {
 		one = strict.OneOf(p.Allowed...)
 	}

@@ -1,4 +1,4 @@
-package config
+package kinds
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package config
+package kinds
 
 import (
 	"slices"
@@ -32,7 +32,7 @@ var spendFields = []recordField{
 }
 
 // spendKeys returns the keys of kind spend.
-func spendKeys(j *Job) strict.Object {
+func spendKeys(j *Settings) strict.Object {
 	s := &Spend{Push: pushDefaults, OnConflict: "reject"}
 	j.Spend = s
 	return strict.Object{

@@ -1,10 +1,11 @@
-package config
+package kinds
 
 import (
 	"strings"
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/reportferry/reportferry/config/shape"
 	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
@@ -82,7 +83,7 @@ var refusedParameters = map[string]string{
 
 // reportKeys returns the keys of kind report. Parameters that are sent to the service as they are
 // have their declarations in parameter.go.
-func reportKeys(j *Job) strict.Object {
+func reportKeys(j *Settings) strict.Object {
 	r := &Report{
 		Until: "yesterday", OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now",
 		Contract: "evolve", Codec: "zstd", UTCOffset: "+00:00", AppScope: "account",
@@ -92,8 +93,8 @@ func reportKeys(j *Job) strict.Object {
 	j.Report = r
 	p := &parts{lookback: lookback{auto: true}}
 	return strict.Object{
-		Refused: reportRefused(),
-		Unknown: columnKey,
+		Refused: ReportRefused(),
+		Unknown: ColumnKey,
 		Check: func(d *strict.Decoder, n strict.Node, at map[string]strict.Node) {
 			checkReport(d, j, n, at, p)
 		},
@@ -117,7 +118,7 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("reconcile", reconcile, &r.Reconcile, "{then: fail, cohorts: 5%}",
 				"What happens when the rows of a partition don't add up to the service's own totals: warn, fail or "+
 					"off, as under then; or then and cohorts."),
-			daysField("final_after", &r.FinalAfter, "30d",
+			shape.DaysField("final_after", &r.FinalAfter, "30d",
 				"Days after its end from which a partition counts as final. A fetch at that age makes it so. By "+
 					"default the catalogue says it for each column: 7 days, or 14 of network cost, after the "+
 					"period, or after the period of a cohort metric."),
@@ -153,7 +154,7 @@ func reportKeys(j *Job) strict.Object {
 					"fails the job before anything is published when a column is new, gone or of another type, by "+
 					"the config or by the service, when an event is gone, whatever on_missing_event says, and when "+
 					"an answer has a column that wasn't asked for."),
-			strict.Optional("drop", strict.TextsOf(columnName), &r.Drop, "[cost]",
+			strict.Optional("drop", strict.TextsOf(shape.ColumnName), &r.Drop, "[cost]",
 				"Columns to take out of every partition. A metric that is only taken out of metrics ends at a day: "+
 					"partitions that have it are still asked for it when they are fetched again. The next run "+
 					"rewrites the partitions that have one of these columns, from the files of a bucket or an "+
@@ -191,7 +192,7 @@ func reportKeys(j *Job) strict.Object {
 					"name, which filters and types keep; drop, cluster_by and indexes have the column's. Of a "+
 					"metric that the table has already, the next run rewrites the older partitions, as with drop; a "+
 					"dimension's name changes by run --rebaseline. Columns of events are named by as."),
-			strict.Optional("codec", codec, &r.Codec, "snappy", "Compression of the files."),
+			strict.Optional("codec", shape.Codec, &r.Codec, "snappy", "Compression of the files."),
 			strict.Optional("utc_offset", utcOffset, &r.UTCOffset, "'+02:00'",
 				"Where the report's days begin and end, the same all year. It excludes timezone_id."),
 			strict.Optional("timezone_id", timezoneID, &r.TimezoneID, "Europe/Berlin",
@@ -202,7 +203,7 @@ func reportKeys(j *Job) strict.Object {
 				"Currency of money, into which the service converts. "+ownCurrencies).Because(
 				"name one such as USD: " + strings.ToLower(ownCurrencies[:1]) + strings.TrimSuffix(ownCurrencies[1:],
 					".")),
-		}, append(rawFields(&r.Raw, "this job's answers"), parameterFields(r.Parameters)...)...),
+		}, append(RawFields(&r.Raw, "this job's answers"), parameterFields(r.Parameters)...)...),
 	}
 }
 
@@ -212,7 +213,7 @@ const ownCurrencies = "Without one the service gives each app's money in the app
 
 // checkReport makes the checks that need more than one key, and the defaults that follow from
 // another key.
-func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]strict.Node, p *parts) {
+func checkReport(d *strict.Decoder, j *Settings, job strict.Node, at map[string]strict.Node, p *parts) {
 	r := j.Report
 	r.Dimensions, r.Metrics = strict.Texts(p.dimensions), strict.Texts(p.metrics)
 	if len(p.dimensions) > 0 {
@@ -243,18 +244,7 @@ var extra = strict.ObjectOf(func(e *Extra) strict.Object {
 })
 
 var (
-	codec     = strict.OneOf("zstd", "snappy", "none")
 	currency  = strict.Matching(strict.Expr(`^[A-Z]{3}$`), "a currency code of three capital letters such as USD")
 	utcOffset = strict.Matching(strict.Expr(`^(-(0[0-9]|1[0-2])|\+(0[0-9]|1[0-4])):(00|15|30|45)$`),
 		"an offset from -12:00 to +14:00 such as +02:00")
 )
-
-// value reads one value of a list. The list is sent joined by commas, for which the service has no
-// escape, so a value can't contain one.
-var value = strict.Checked(strict.Word, func(d *strict.Decoder, n strict.Node, key, s string) bool {
-	comma := strings.Contains(s, ",")
-	if comma {
-		d.Fail(n, "%s: %q holds a comma, which the service takes for the end of a value", key, s)
-	}
-	return !comma
-})
