@@ -187,7 +187,7 @@ const mostDeleted = 1000
 const callTimeout = time.Minute
 
 // busyPauses is how often Put repeats a write to which the store answered that it is busy, after up
-// to 1, 2, 4 ... seconds: two minutes at most. Google's storage takes one write a second of an
+// to 1, 2, 4 ... seconds: 63 s at most. Google's storage takes one write a second of an
 // object (https://cloud.google.com/storage/quotas).
 const busyPauses = 6
 

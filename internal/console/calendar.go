@@ -8,7 +8,6 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/jobs/refresh"
-	"github.com/reportferry/reportferry/sinks"
 )
 
 // A calendar lays a table's partitions out in rows, the newest first. A row is a month for
@@ -61,7 +60,7 @@ func (l TableState) calendar() calendar {
 func placeOf(period refresh.Period, d civil.Date) (row string, column int) {
 	year := fmt.Sprintf("%04d", d.Year)
 	switch {
-	case d == sinks.Whole:
+	case d == refresh.WholeTable:
 		return "All days", 0
 	case period == refresh.Day:
 		return fmt.Sprintf("%s-%02d", year, d.Month), d.Day - 1

@@ -11,7 +11,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 //go:embed page
@@ -96,7 +96,7 @@ func took(d time.Duration) string {
 
 // day names a partition.
 func day(d civil.Date) string {
-	if d == sinks.Whole {
+	if d == refresh.WholeTable {
 		return "whole"
 	}
 	return d.String()

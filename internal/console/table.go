@@ -11,7 +11,6 @@ import (
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
-	"github.com/reportferry/reportferry/sinks"
 )
 
 // A tableBody is one job's table.
@@ -115,7 +114,7 @@ func freshness(s snapshot, j JobStatus) (list []runFreshness, oldest time.Durati
 // end of the partition's day.
 func endOf(j JobStatus, partition civil.Date) time.Time {
 	next := partition.AddDays(1)
-	if j.State.Period != refresh.Whole && partition != sinks.Whole {
+	if j.State.Period != refresh.Whole && partition != refresh.WholeTable {
 		next = j.State.Period.Next(partition)
 	}
 	return next.In(j.days())

@@ -112,9 +112,9 @@ var layers = []layer{
 	{"internal/wording", []string{"jobs", "jobs/ledger", "jobs/outbox", "jobs/refresh"}, nil},
 	// Never the service, nor config.
 	{"internal/console", []string{"internal/bucket", "internal/console/*", "internal/wording", "jobs", "jobs/ledger",
-		"jobs/outbox", "jobs/refresh", "jobs/status", "sinks"}, []string{"internal/bucket/buckettest",
-		"jobs/ledger/ledgertest", "jobs/outbox/store"}},
-	{"internal/console/*", []string{"jobs/ledger", "jobs/outbox", "jobs/refresh", "sinks"}, nil},
+		"jobs/outbox", "jobs/refresh", "jobs/status"}, []string{"internal/bucket/buckettest",
+		"jobs/ledger/ledgertest", "jobs/outbox/store", "sinks"}},
+	{"internal/console/*", []string{"jobs/ledger", "jobs/outbox", "jobs/refresh"}, nil},
 	{"internal/dateform", nil, nil},
 	{"internal/disk", nil, nil},
 	{"internal/zone", nil, nil},

@@ -14,7 +14,7 @@ type Period uint8
 
 // The periods. Weeks run from Sunday to Saturday, as the service's week dimension does; quarters
 // and years are those of the calendar. Whole is the period of a table without a date dimension: one
-// partition, sinks.Whole, that never ends.
+// partition, WholeTable, that never ends.
 const (
 	Day Period = iota
 	Week
@@ -23,6 +23,9 @@ const (
 	Year
 	Whole
 )
+
+// WholeTable is the only partition of a table whose period is Whole.
+var WholeTable = sinks.Whole
 
 // never is the end of Whole, a day that no clock will show.
 var never = civil.Date{Year: 9999, Month: time.December, Day: 31}
@@ -72,7 +75,7 @@ func (p Period) At(index int) civil.Date {
 		if index > 0 {
 			return never
 		}
-		return sinks.Whole
+		return WholeTable
 	}
 	panic(fmt.Sprintf("jobs: period %d", p))
 }
