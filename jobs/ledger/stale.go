@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -60,18 +58,17 @@ func (c Column) filled() bool { return c.Source != "" || c.Stamp != "" }
 func (s Shape) SameMeaning(now Shape) bool { return s.differences(now) == nil }
 
 // Shapes returns all shapes that records name, by ID. A missing shape is reported as damage.
-func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
+func (t *Table) Shapes(_ context.Context) (map[string]Shape, error) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
+	shapes := map[string]Shape{}
 	// t.entries leaves out partitions that are in doubt and were never recorded, because they have
 	// no shape.
-	records := slices.Collect(maps.Values(t.entries))
-	t.mu.Unlock()
-	shapes := map[string]Shape{}
-	for _, e := range records {
+	for _, e := range t.entries {
 		if _, had := shapes[e.Shape]; had {
 			continue
 		}
-		s, err := t.ShapeOf(ctx, e)
+		s, err := t.shapeOf(e)
 		if err != nil {
 			return nil, err
 		}
@@ -116,12 +113,11 @@ func (t *Table) Stale(ctx context.Context, now Shape) (map[string]Stale, error) 
 
 // LastShape returns the shape of the record fetched last, which says what the table means. It
 // returns false when there is no record.
-func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
+func (t *Table) LastShape(_ context.Context) (Shape, bool, error) {
 	t.mu.Lock()
-	records := slices.Collect(maps.Values(t.entries))
-	t.mu.Unlock()
+	defer t.mu.Unlock()
 	var last Record
-	for _, e := range records {
+	for _, e := range t.entries {
 		// Rows that were kept have an older shape, however late somebody tried to replace them. So
 		// a kept record counts only if all are kept.
 		newer := e.Fetched.After(last.Fetched)
@@ -135,7 +131,7 @@ func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
 	if last.Seq == 0 {
 		return Shape{}, false, nil
 	}
-	s, err := t.ShapeOf(ctx, last)
+	s, err := t.shapeOf(last)
 	return s, err == nil, err
 }
 
@@ -143,6 +139,11 @@ func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
 func (t *Table) ShapeOf(_ context.Context, e Record) (Shape, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.shapeOf(e)
+}
+
+// shapeOf is ShapeOf for a caller that holds the lock.
+func (t *Table) shapeOf(e Record) (Shape, error) {
 	s, known := t.shapes[e.Shape]
 	if !known {
 		return s, t.unnamed(e, "shape "+e.Shape)
