@@ -5,7 +5,7 @@
 // touched.
 //
 // A survivor is a change that no test noticed. Changes that no test could notice are listed with
-// the reason in internal/emulator/mutants.md. A survivor that isn't listed is an error, and so is a
+// the reason in internal/emulator/testdata/mutants.txt. A survivor that isn't listed is an error, and so is a
 // listed change that is noticed or can't be made any more.
 package main
 
@@ -25,7 +25,7 @@ import (
 const (
 	module   = "github.com/reportferry/reportferry/"
 	emulator = "internal/emulator"
-	page     = emulator + "/mutants.md"
+	page     = emulator + "/testdata/mutants.txt"
 )
 
 func main() {

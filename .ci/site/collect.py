@@ -18,8 +18,7 @@ SECTIONS = {
                "deploy/bi/grafana/README.md",
     "In a cloud": "deploy/README.md deploy/kubernetes/README.md deploy/aws/README.md deploy/azure/README.md deploy/terraform/README.md deploy/orchestrators.md "
                   "deploy/telemetry.md deploy/recovery.md deploy/rights.md deploy/costs.md",
-    "The emulator": "internal/emulator/README.md internal/emulator/connector.md internal/emulator/readings.md internal/emulator/interface.md "
-                    "internal/emulator/conformance.md internal/emulator/mutants.md",
+    "The emulator": "internal/emulator/README.md internal/emulator/connector.md internal/emulator/readings.md internal/emulator/interface.md",
     "Project": ".github/CONTRIBUTING.md .github/CHANGELOG.md .github/SECURITY.md .github/CODE_OF_CONDUCT.md internal/adjust/README.md internal/bench/README.md",
 }
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")

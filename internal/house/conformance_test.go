@@ -20,7 +20,7 @@ import (
 // table beside it names for each of its items the tests that hold it.
 const (
 	documentPath = root + "/internal/emulator/interface.md"
-	tablePath    = root + "/internal/emulator/conformance.md"
+	tablePath    = root + "/internal/emulator/conformance/testdata/coverage.txt"
 	documentSum  = "603b83ebcad7fe438daa883455b3553b262bb133bddd56a44387570463e78d55"
 )
 
@@ -82,7 +82,7 @@ func (it item) words() []string {
 // One of a row's tests must work with the item's word, and each must be able to fail.
 func checkConformance(document, table string, tests testFiles) (findings []string) {
 	wrong := func(line int, format string, args ...any) {
-		findings = append(findings, fmt.Sprintf("conformance.md:%d: ", line)+fmt.Sprintf(format, args...))
+		findings = append(findings, fmt.Sprintf("coverage.txt:%d: ", line)+fmt.Sprintf(format, args...))
 	}
 	items, at := documentItems(document), map[item]int{}
 	for _, it := range items {
@@ -126,7 +126,7 @@ func checkConformance(document, table string, tests testFiles) (findings []strin
 	}
 	for _, it := range items {
 		if at[it] == -1 {
-			findings = append(findings, fmt.Sprintf("conformance.md: no row for %q under %q", it.name, it.section))
+			findings = append(findings, fmt.Sprintf("coverage.txt: no row for %q under %q", it.name, it.section))
 			at[it] = 0
 		}
 	}
@@ -199,7 +199,7 @@ func checkRan(log io.Reader, module, table string, tests testFiles) ([]string, e
 				what = "didn't run"
 			}
 			if what != "" {
-				findings = append(findings, fmt.Sprintf("conformance.md:%d: %q: %s %s", row.line, row.name, name, what))
+				findings = append(findings, fmt.Sprintf("coverage.txt:%d: %q: %s %s", row.line, row.name, name, what))
 			}
 		}
 	}

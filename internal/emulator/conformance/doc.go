@@ -3,7 +3,7 @@
 // emulator's insides. Without it the emulator could agree with our client and not with the
 // document.
 //
-// It has only tests. ../interface.md is the document. ../conformance.md names, for each line of the
-// document, the tests that check it, here and elsewhere; internal/house compares both files with
-// the tests that exist.
+// It has only tests. ../interface.md is the document. testdata/coverage.txt names, for each line of
+// the document, the tests that check it, here and elsewhere; internal/house compares both files
+// with the tests that exist.
 package conformance
