@@ -19,6 +19,6 @@
 // It shares no code with the service's client, and has formulas of its own, so that one misreading
 // of the interface can't hide in both. The interface document is kept in interface.md;
 // conformance/testdata/coverage.txt names the tests that check each of its lines. What no document
-// says is guessed, always in the documented forms: README.md has every guess, the faults, and how
-// to start the emulator as a server.
+// says is guessed, always in the documented forms: the docs of the packages report, apps, spend and
+// sharing have every guess, README.md the faults, and how to start the emulator as a server.
 package emulator

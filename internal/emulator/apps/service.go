@@ -1,13 +1,3 @@
-// Package apps answers the emulated service's app automation: apps made or updated from a template,
-// jobs that copy its settings, secrets, signatures and the vault. Without it the apps file of a
-// config could only be tried on a real account, where an app can't be deleted again.
-//
-//	POST app ── the app's record ── ticket ──┬── new ── opened ── a section a step ── completed
-//	                                         └──────────────────────────────────── failed
-//
-// A request runs alone, in one transaction: an error undoes all that it wrote. The same transaction
-// declares apps' names and events to the facts.World, which reports, spend and sharing read. Jobs
-// have no goroutine; each request first takes the steps that are due by the data's clock.
 package apps
 
 import (

@@ -1,14 +1,3 @@
-// Package report answers the emulated service's reporting endpoints: csv_report, report (JSON),
-// pivot_report, parquet_report, events and filters_data. Without it nothing of the service's
-// parameters, their defaults and their error messages could be tried without an account.
-//
-//	url.Values ── parse ── request (a metrics.Query) ── SQL over the facts ── rows ──┬── csv.go
-//	                └── 400 with the reason                                          ├── json.go, pivot.go
-//	                                                                                 └── parquet.go
-//
-// Each parameter is read in one place: dimensions, metrics, sort and form in params.go, ways of
-// counting in modes.go, time in period.go and zones.go, filters in filters.go. Rows are handed over
-// as SQLite yields them, in constant memory.
 package report
 
 import (

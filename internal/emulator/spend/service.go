@@ -1,13 +1,3 @@
-// Package spend answers the emulated service's ad spend endpoint, POST /cost, and keeps the books
-// of what arrived. Without it no test could show that each record of a spend file is counted
-// exactly once, in the campaign and on the day of its engagement.
-//
-//	record ── credential, form ── engagement of its Cost ID ──┬── matched: a row of facts, by Publish
-//	                                                          ├── late: answered 200, booked nowhere
-//	                                                          └── pending, then expired: nobody's engagement
-//
-// Amounts are kept exactly, in units of 0.00001 of their currency, and become micros of USD once a
-// row, rounded up.
 package spend
 
 import (
