@@ -134,7 +134,7 @@ func TestReasonsAreExplained(t *testing.T) {
 	}
 	var program []string
 	for _, m := range regexp.MustCompile(`(?m)^\t\{"([a-z_]+)", "`).FindAllStringSubmatch(read(t,
-		"../cmd/reportferry/text/exit/reason.go"), -1) {
+		"../cmd/reportferry/text/reason.go"), -1) {
 		program = append(program, m[1])
 	}
 	slices.Sort(guide)

@@ -12,9 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/run/result"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/logs"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/apps"
@@ -23,7 +21,7 @@ import (
 // schemas returns, by name, the schemas that the command schema prints: those of files, and, under
 // the name of each command that has --output, that of its answer.
 func schemas(root *cobra.Command) map[string]func() ([]byte, error) {
-	all := map[string]func() ([]byte, error){"config": config.Schema, "apps": apps.Schema, "log": logs.Schema,
+	all := map[string]func() ([]byte, error){"config": config.Schema, "apps": apps.Schema, "log": text.LogSchema,
 		"result": result.Schema}
 	var add func(*cobra.Command)
 	add = func(cmd *cobra.Command) {
@@ -69,14 +67,14 @@ kept in:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, name := schemas(cmd.Root()), cmp.Or(strings.Join(args, " "), "config")
 			if all[name] == nil {
-				return exit.Usage(fmt.Errorf("schema %q: want one of %s", name,
+				return text.UsageError(fmt.Errorf("schema %q: want one of %s", name,
 					strings.Join(slices.Sorted(maps.Keys(all)), ", ")))
 			}
 			schema, err := all[name]()
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(p.Identified(name, schema))
 			}
-			return exit.Coded(err)
+			return text.WithExitCode(err)
 		},
 	}
 }
@@ -158,7 +156,7 @@ func newVersion(p *wire.Program) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if form.Given() == wire.JSON { // not --log-format, because scripts read the plain line
-				return human.JSON(cmd.OutOrStdout(), thisBuild())
+				return text.JSON(cmd.OutOrStdout(), thisBuild())
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), thisBuild())
 			return err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
@@ -138,7 +138,7 @@ func TestServeByAWrongClock(t *testing.T) {
 			server.Shift(time.Duration(2*want-1) * 48 * time.Hour) // away, and back again
 			code, refused := scheduled(t.Context(), cmd, e, []string{"daily"}, func(string, int) {})
 			if code == 0 {
-				code = exit.CodeOf(refused)
+				code = text.ExitCode(refused)
 			}
 			past, err := e.Ledger.Past(t.Context(), 10)
 			if check(t, err); code != want || len(past.Runs) != 1-want {

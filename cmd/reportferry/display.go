@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/progress"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -38,7 +37,7 @@ type display struct {
 	accounts map[string]string // by job: its account, for jobs that have one
 
 	mu   sync.Mutex
-	bars *progress.Bars
+	bars *text.Bars
 	jobs map[string]*jobProgress
 }
 
@@ -59,7 +58,7 @@ func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
 		return d
 	}
 	if kind, _ := p.LookupEnv("TERM"); terminal.Draws(stderr) && kind != "dumb" && !p.NoProgress && !p.Quiet {
-		d.bars = progress.New(terminal.Raw(stderr))
+		d.bars = text.NewBars(terminal.Raw(stderr))
 		d.err = terminal.NewWriter(d.bars) // a line of the log must not cut through a bar
 	}
 	d.log = p.Logger(d.err)
@@ -202,12 +201,12 @@ func lineOf(o ledger.Outcome, err error) string {
 	if o.Compared+o.Unseen > 0 {
 		return strings.Join(parts, ", ") // a comparison fetches no rows
 	}
-	return strings.Join(parts, ", ") + ", rows " + human.Count(o.Rows)
+	return strings.Join(parts, ", ") + ", rows " + text.Count(o.Rows)
 }
 
 // bar moves the bar of a job.
 func (d *display) bar(p jobs.Progress) {
-	step := progress.Step{Job: p.Job, Unit: cmp.Or(d.units[p.Job], "window"), Units: p.Units}
+	step := text.ProgressStep{Job: p.Job, Unit: cmp.Or(d.units[p.Job], "window"), Units: p.Units}
 	if p.Result != nil {
 		step.Done, step.Rows = p.Result.Windows, p.Result.Rows
 	}

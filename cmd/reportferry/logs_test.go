@@ -16,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/logs"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
@@ -30,7 +30,7 @@ type logReader struct {
 
 func newLogReader(t *testing.T) *logReader {
 	t.Helper()
-	text, err := logs.Schema()
+	text, err := text.LogSchema()
 	check(t, err)
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	check(t, err)

@@ -32,8 +32,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/usage"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/parquet"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -61,15 +60,15 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		err = usage.Helpless(cmd)
+		err = text.CheckHelpTopic(cmd)
 	}
 	if err == nil {
 		return jobs.ExitDone
 	}
-	var failed *exit.Error
+	var failed *text.ExitError
 	if !errors.As(err, &failed) {
 		// Cobra found an unknown command, flag or argument.
-		failed = &exit.Error{Code: jobs.ExitUsage, Err: usage.Sentence(err)}
+		failed = &text.ExitError{Code: jobs.ExitUsage, Err: text.PlainFlagError(err)}
 		if wantsJSON(args) {
 			p.LogFormat = "json" // flags after the faulty one weren't read
 		}
@@ -81,7 +80,7 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 		if p.Result == "-" {
 			out = stderr
 		}
-		p.Logger(out).Error(failed.Error(), "exit", failed.Code, "reason", exit.Reason(failed))
+		p.Logger(out).Error(failed.Error(), "exit", failed.Code, "reason", text.FailureReason(failed))
 	default:
 		fmt.Fprintf(stderr, "reportferry: %v\n", failed.Err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 )
 
 // newMan makes the command man. Cobra has a writer of its own, by way of Markdown, which runs lines
@@ -29,13 +29,13 @@ the commit's.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := os.MkdirAll(out, 0o755); err != nil {
-				return exit.Coded(fmt.Errorf("make the folder of the manual pages: %w", err))
+				return text.WithExitCode(fmt.Errorf("make the folder of the manual pages: %w", err))
 			}
 			date, _, _ := strings.Cut(thisBuild().Date, "T")
 			if seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
 				date = time.Unix(seconds, 0).UTC().Format(time.DateOnly)
 			}
-			return exit.Coded(writeMan(cmd.Root(), out, date))
+			return text.WithExitCode(writeMan(cmd.Root(), out, date))
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the `folder`")

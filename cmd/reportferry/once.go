@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
@@ -93,7 +93,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 func ended(about step.Step, r ledger.Run, code int, err error) {
 	errs := []error{err}
 	if err != nil {
-		code = exit.CodeOf(err)
+		code = text.ExitCode(err)
 	}
 	for _, res := range r.Results {
 		errs = append(errs, res.Errs...)
@@ -103,7 +103,7 @@ func ended(about step.Step, r ledger.Run, code int, err error) {
 	case code == jobs.ExitInterrupted:
 		about.Set(attribute.Bool("reportferry.stopped", true))
 	case err != nil:
-		about.Fail(exit.Reason(err))
+		about.Fail(text.FailureReason(err))
 	case code != jobs.ExitDone && code != jobs.ExitHeld:
 		about.Fail("incomplete") // the data is published, but not all that the config asks for
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/after"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -94,7 +94,7 @@ func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []s
 			failed = append(failed, err)
 		}
 		if len(idle) > 0 {
-			fmt.Fprintln(cmd.OutOrStdout(), human.Fold(after.Next(s, idle, time.Now()), 80))
+			fmt.Fprintln(cmd.OutOrStdout(), text.Fold(after.Next(s, idle, time.Now()), 80))
 		}
 		return errors.Join(append(failed, quotas(s.Log, list, plans))...)
 	})
@@ -147,7 +147,7 @@ func writePlan(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan, l
 			fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
 			return
 		}
-		fmt.Fprintf(w, "%s: %s\n", job.Name, human.Plural(len(p.Units), "unit"))
+		fmt.Fprintf(w, "%s: %s\n", job.Name, text.Plural(len(p.Units), "unit"))
 		return
 	}
 	windows, partitions, requests := 0, 0, 0
@@ -158,8 +158,8 @@ func writePlan(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan, l
 		partitions += len(u.Due)
 		requests += u.Requests
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s", job.Name, human.Plural(windows, "window"),
-		human.Plural(partitions, "partition"), human.Plural(requests, "request"))
+	fmt.Fprintf(w, "%s: %s, %s, %s", job.Name, text.Plural(windows, "window"),
+		text.Plural(partitions, "partition"), text.Plural(requests, "request"))
 	if wait := limiterTime(service, requests); wait >= time.Second {
 		fmt.Fprintf(w, ", at least %s at this rate", wait)
 	}
@@ -176,7 +176,7 @@ func writePlan(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan, l
 // writeWindow writes a window and why it is due: on one line, or with a line for each reason when a
 // terminal has no room for it.
 func writeWindow(w io.Writer, u jobs.Unit, lacking ledger.Lacking) {
-	line := fmt.Sprintf("  window %s  %s", u.Name, human.Range(u.Due[0].Partition, u.Due[len(u.Due)-1].Partition))
+	line := fmt.Sprintf("  window %s  %s", u.Name, text.DayRange(u.Due[0].Partition, u.Due[len(u.Due)-1].Partition))
 	why := reasons(u.Due, lacking)
 	if all := line + "  " + strings.Join(why, ", "); len(all) <= 80 {
 		fmt.Fprintln(w, all)
@@ -192,7 +192,7 @@ func writeWindow(w io.Writer, u jobs.Unit, lacking ledger.Lacking) {
 // of missing days where the plan's windows already show exactly those days.
 func writeProblems(w io.Writer, again string, p jobs.Plan, in refresh.Inspection) {
 	if p.Table == nil {
-		human.Problems(w, "  ", again, in.Problems, 0)
+		text.Problems(w, "  ", again, in.Problems, 0)
 		return
 	}
 	list := slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool {
@@ -204,7 +204,7 @@ func writeProblems(w io.Writer, again string, p jobs.Plan, in refresh.Inspection
 			list[i].Days = nil
 		}
 	}
-	human.Problems(w, "  ", again, list, 0)
+	text.Problems(w, "  ", again, list, 0)
 }
 
 // missing counts the partitions of those windows in which all that is due is missing, without a gap
@@ -293,7 +293,7 @@ func reasons(due []refresh.Due, lacking ledger.Lacking) []string {
 
 // writePushPlan names the files that a run would push.
 func writePushPlan(w io.Writer, job string, due []string) {
-	fmt.Fprintf(w, "%s: %s\n", job, human.Plural(len(due), "file"))
+	fmt.Fprintf(w, "%s: %s\n", job, text.Plural(len(due), "file"))
 	for _, name := range due {
 		fmt.Fprintf(w, "  file %s\n", terminal.Line(name))
 	}

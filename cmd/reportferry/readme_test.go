@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/wording"
 )
 
 const readmeHead = `# The commands of reportferry
 
-<!-- Made by go test ./cmd/reportferry -run TestReadme -update from the commands, wording.Codes and exit.Reasons. -->
+<!-- Made by go test ./cmd/reportferry -run TestReadme -update from the commands, wording.Codes and text.FailureReasons. -->
 
 The [README of the project](../../README.md) shows the everyday ones. ` + "`reportferry help COMMAND`" +
 	` prints what stands here.
@@ -61,13 +61,13 @@ func TestReadme(t *testing.T) {
 	}
 	b.WriteString("\n## Reasons\n\nWith `--log-format json` every error has a `reason`, for alerts: a word that " +
 		"never changes.\n\n| reason | meaning |\n|---|---|\n")
-	for _, r := range exit.Reasons {
+	for _, r := range text.FailureReasons {
 		fmt.Fprintf(&b, "| %s | %s |\n", r.Word, inTable(r.Meaning))
 	}
 	b.WriteString("\n" + readmeEnvironment)
 	eachCommand(root, func(c *cobra.Command) {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
-		about := strings.TrimSpace(strings.TrimSuffix(c.Long, exit.Help()))
+		about := strings.TrimSpace(strings.TrimSuffix(c.Long, text.ExitHelp()))
 		if about == "" {
 			about = c.Short + "."
 		}

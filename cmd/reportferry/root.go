@@ -25,8 +25,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
 	"github.com/reportferry/reportferry/cmd/reportferry/see/show"
 	"github.com/reportferry/reportferry/cmd/reportferry/setup"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/usage"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/complete"
 	"github.com/reportferry/reportferry/config"
@@ -104,7 +103,7 @@ REPORTFERRY_DEADLINE are the defaults of the flags of these names.
 REPORTFERRY_ROOT is the folder to which the config's relative paths are
 relative, in place of the config's own folder.
 
-` + exit.Help(),
+` + text.ExitHelp(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -133,7 +132,7 @@ relative, in place of the config's own folder.
 		fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(p), show.New(p), emulate.New(p, freeHeap),
 		newMan(), newVersion(p))
 	complete.Flags(p, root)
-	usage.Explain(root)
+	text.ExplainUsage(root)
 	return root
 }
 

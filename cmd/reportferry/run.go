@@ -11,7 +11,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/run/dagster"
 	"github.com/reportferry/reportferry/cmd/reportferry/run/observe"
 	"github.com/reportferry/reportferry/cmd/reportferry/run/result"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/want"
 	"github.com/reportferry/reportferry/jobs"
@@ -44,7 +44,7 @@ BigQuery: in the working directory). The same command fetches what is due when
 it is given again, and with another metric the days that lack it. The other
 commands want a file with what --print-config prints.
 
-` + want.Filters + "\n\n" + exit.Help(),
+` + want.Filters + "\n\n" + text.ExitHelp(),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if done, err := table.Take(cmd, p, names); done || err != nil {
@@ -94,7 +94,7 @@ today, in the zone of the job's report. --to is yesterday unless it is given.
 With --dry-run the windows are shown with why they would be fetched, as plan
 shows them; nothing is asked of the service, leased or written.
 
-` + exit.Help(),
+` + text.ExitHelp(),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -199,8 +199,8 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	}
 	l := newListeners(cmd.Context(), p, p.Logger(cmd.ErrOrStderr()))
 	defer func() {
-		if code := l.closed(cmd.Context(), exit.CodeOf(err), err); err == nil && code != jobs.ExitDone {
-			err = exit.Silent(code)
+		if code := l.closed(cmd.Context(), text.ExitCode(err), err); err == nil && code != jobs.ExitDone {
+			err = text.SilentExit(code)
 		}
 	}()
 	out := cmd.OutOrStdout()
@@ -228,15 +228,15 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	looking := e.Session("")
 	defer func() { err = errors.Join(err, looking.Close()) }()
 	if err := observe.Ledger(sent, looking); err != nil {
-		return exit.Coded(err)
+		return text.WithExitCode(err)
 	}
 	defer sent.Close(ctx) // this runs while the ledger is open, so that its gauges are sent too
 	code, err := once(ctx, e, r, l)
 	if err != nil {
-		return exit.Coded(err)
+		return text.WithExitCode(err)
 	}
 	if code != jobs.ExitDone {
-		return exit.Silent(code)
+		return text.SilentExit(code)
 	}
 	return nil
 }
@@ -257,5 +257,5 @@ func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, names []
 	l := newListeners(ctx, e.Program, e.Log)
 	l.show = newDisplay(e.Program, out, lines)
 	code, err = once(ctx, e, r, l)
-	return l.closed(ctx, cmp.Or(code, exit.CodeOf(err)), err), err
+	return l.closed(ctx, cmp.Or(code, text.ExitCode(err)), err), err
 }

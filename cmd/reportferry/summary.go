@@ -12,8 +12,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/after"
 	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/lazy"
@@ -27,7 +26,7 @@ import (
 func (d *display) ended(ctx context.Context, r *wire.Ran) error {
 	d.summary(r.Record)
 	if r.Unrecorded != "" && !d.json {
-		fmt.Fprintln(d.out, human.Fold("The ledger has no record of this run: "+r.Unrecorded, 80))
+		fmt.Fprintln(d.out, text.Fold("The ledger has no record of this run: "+r.Unrecorded, 80))
 	}
 	if !d.json && !d.mute && (r.Record.Trigger == "manual" || r.Record.Trigger == "backfill") {
 		after.Run(d.out, r, time.Now())
@@ -61,26 +60,26 @@ func (d *display) summary(r ledger.Run) {
 		fmt.Fprintln(d.out, "Something is left out, as said above.")
 	case left > 0:
 		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left,
-			human.Plural(len(r.Results), "job"))
+			text.Plural(len(r.Results), "job"))
 	}
 	if d.json {
 		return
 	}
 	if refused := d.refused(r.Results); len(refused) > 0 {
-		fmt.Fprintln(d.out, human.Fold(fmt.Sprintf("The service refused %s: %s. See token and account_id under "+
+		fmt.Fprintln(d.out, text.Fold(fmt.Sprintf("The service refused %s: %s. See token and account_id under "+
 			"accounts in the config. Jobs of other accounts weren't held up by it.",
-			human.Plural(len(refused), "account"), strings.Join(refused, ", ")), 80))
+			text.Plural(len(refused), "account"), strings.Join(refused, ", ")), 80))
 	}
 	wrong := 0
 	for _, res := range r.Results {
 		wrong += status.Wrong(res.Problems)
 		if res.Outcome.AllBlank() {
-			fmt.Fprintln(d.out, human.Fold(res.Job+": the first run has found no row at all. Are its filters, its "+
+			fmt.Fprintln(d.out, text.Fold(res.Job+": the first run has found no row at all. Are its filters, its "+
 				"start and the token's apps right? See check.", 80))
 		}
 	}
 	if wrong > 0 {
-		fmt.Fprintf(d.out, "Not as it should be: %s; see status.\n", human.Plural(wrong, "partition"))
+		fmt.Fprintf(d.out, "Not as it should be: %s; see status.\n", text.Plural(wrong, "partition"))
 	}
 }
 
@@ -160,7 +159,7 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	}
 	if len(res.Errs) > 0 {
 		d.log.Error("job failed", append(args, "error", strings.Join(grouped(res.Errs), "\n"), "reason",
-			exit.Reason(errors.Join(res.Errs...)))...)
+			text.FailureReason(errors.Join(res.Errs...)))...)
 		return
 	}
 	d.log.Info("job over", args...)

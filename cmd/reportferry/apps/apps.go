@@ -18,8 +18,7 @@ import (
 	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/lazy"
@@ -152,7 +151,7 @@ what was sent before. Values of secrets aren't printed.`,
 						}
 						all = append(all, one)
 					}
-					err = human.JSONLines(cmd.OutOrStdout(), all)
+					err = text.JSONLines(cmd.OutOrStdout(), all)
 				} else {
 					writeAppsPlan(cmd.OutOrStdout(), reports)
 				}
@@ -181,9 +180,9 @@ func failedApps(reports []apps.Report) error {
 	case 0:
 		return nil
 	case len(reports):
-		return exit.Silent(jobs.ExitFailed)
+		return text.SilentExit(jobs.ExitFailed)
 	}
-	return exit.Silent(jobs.ExitSome)
+	return text.SilentExit(jobs.ExitSome)
 }
 
 // writeAppsPlan writes what differs of each app, and counts them at the end.
@@ -194,7 +193,7 @@ func writeAppsPlan(w io.Writer, reports []apps.Report) {
 		if r.Err != nil {
 			failed++
 			fmt.Fprintf(w, "%s\n", r.ID)
-			human.Row(w, "error", human.Fold(r.Err.Error(), 66))
+			text.Labeled(w, "error", text.Fold(r.Err.Error(), 66))
 			continue
 		}
 		counts[r.Result]++
@@ -215,7 +214,7 @@ func writeAppsPlan(w io.Writer, reports []apps.Report) {
 			writeChange(w, c, r.Result == apps.Created)
 		}
 	}
-	fmt.Fprintf(w, "%s: %d to be created, %d to be changed, %d as declared", human.Plural(len(reports), "app"),
+	fmt.Fprintf(w, "%s: %d to be created, %d to be changed, %d as declared", text.Plural(len(reports), "app"),
 		counts[apps.Created], counts[apps.Changed], counts[apps.Unchanged])
 	if failed > 0 {
 		fmt.Fprintf(w, ", %d not compared", failed)
@@ -258,7 +257,7 @@ A migration that isn't over after the job's ticket_wait is left alone: the next
 run compares the app again, and sends a new one when it still differs. What the
 service answered instead of a plain answer is said with the app.
 
-` + exit.Help(),
+` + text.ExitHelp(),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			var reports []apps.Report
 			for _, id := range anew {
@@ -331,10 +330,10 @@ func writeSections(w io.Writer, reports []apps.Report) {
 // service gave for it.
 func writeSeen(w io.Writer, r apps.Report) {
 	if r.Warning != "" {
-		human.Row(w, "warning", human.Fold(r.Warning, 66))
+		text.Labeled(w, "warning", text.Fold(r.Warning, 66))
 	}
 	for _, seen := range r.Seen {
-		human.Row(w, "seen", human.Fold(terminal.Line(seen), 66))
+		text.Labeled(w, "seen", text.Fold(terminal.Line(seen), 66))
 	}
 }
 

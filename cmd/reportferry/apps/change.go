@@ -10,8 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -57,7 +56,7 @@ func (g *group) events() *cobra.Command {
 				add = append(add, adjust.EventSpec{Name: name, Unique: true})
 			}
 			if err := checkEvents(add); err != nil {
-				return exit.Coded(err)
+				return text.WithExitCode(err)
 			}
 			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
 				var tokens []string
@@ -97,7 +96,7 @@ func checkEvents(add []adjust.EventSpec) error {
 
 // showEvents lists the events of apps.
 func showEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens []string) error {
-	g := human.Grid{Heads: []string{"APP", "TOKEN", "UNIQUE", "NAME"}, Most: []int{14, 8, 0, 44}}
+	g := text.Grid{Heads: []string{"APP", "TOKEN", "UNIQUE", "NAME"}, Most: []int{14, 8, 0, 44}}
 	for _, token := range tokens {
 		events, err := apps.Events(ctx, client, token)
 		if err != nil {
@@ -108,7 +107,7 @@ func showEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens 
 		}
 	}
 	g.Write(w)
-	fmt.Fprintln(w, human.Plural(len(g.Rows), "event"))
+	fmt.Fprintln(w, text.Plural(len(g.Rows), "event"))
 	return nil
 }
 
@@ -131,9 +130,9 @@ func addEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens [
 	case len(done.Failures)+len(done.Successes) == 0:
 		fmt.Fprintln(w, "the service took them, and its answer tells no event")
 	case len(done.Failures) > 0 && len(done.Successes) > 0:
-		return exit.Silent(jobs.ExitSome)
+		return text.SilentExit(jobs.ExitSome)
 	case len(done.Failures) > 0:
-		return exit.Silent(jobs.ExitFailed)
+		return text.SilentExit(jobs.ExitFailed)
 	}
 	return nil
 }
@@ -154,8 +153,8 @@ func (g *group) signature() *cobra.Command {
 			}
 			for _, f := range fingerprints {
 				if !isFingerprint().MatchString(f) {
-					return exit.Coded(fmt.Errorf("%w: --fingerprint: want 20 bytes as hex digits with colons between",
-						ledger.ErrRefused))
+					return text.WithExitCode(fmt.Errorf("%w: --fingerprint: want 20 bytes as hex digits with colons "+
+						"between", ledger.ErrRefused))
 				}
 			}
 			change.AndroidFingerprints = fingerprints

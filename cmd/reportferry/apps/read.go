@@ -16,8 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
@@ -48,12 +47,12 @@ func (g *group) list() *cobra.Command {
 					}
 					return writeMasked(cmd.OutOrStdout(), all)
 				}
-				g := human.Grid{Heads: []string{"TOKEN", "PLATFORM", "STORE ID", "NAME"}, Most: []int{14, 8, 32, 20}}
+				g := text.Grid{Heads: []string{"TOKEN", "PLATFORM", "STORE ID", "NAME"}, Most: []int{14, 8, 32, 20}}
 				for _, app := range list {
 					g.Rows = append(g.Rows, []string{app.AppToken, app.Platform, app.StoreID, app.Name})
 				}
 				g.Write(cmd.OutOrStdout())
-				fmt.Fprintln(cmd.OutOrStdout(), human.Plural(len(list), "app"))
+				fmt.Fprintln(cmd.OutOrStdout(), text.Plural(len(list), "app"))
 				return nil
 			})
 		},
@@ -75,7 +74,7 @@ func writeMasked(w io.Writer, v any) error {
 	if err := dec.Decode(&plain); err != nil {
 		return err
 	}
-	return human.JSON(w, apps.Mask(plain))
+	return text.JSON(w, apps.Mask(plain))
 }
 
 // wholeApp returns an app as the service describes it, including fields that this version doesn't
@@ -111,7 +110,7 @@ func (g *group) get() *cobra.Command {
 			platform, id, named := byStore(args[0])
 			if store != "" {
 				if err := checkToken(store, "a store type, such as huawei"); err != nil || !named {
-					return exit.Coded(cmp.Or(err,
+					return text.WithExitCode(cmp.Or(err,
 						fmt.Errorf("%w: --store goes with an app such as android/com.example.game", ledger.ErrRefused)))
 				}
 			}
@@ -150,7 +149,7 @@ func (g *group) settings() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := knownSections(sections); err != nil {
-				return exit.Coded(err)
+				return text.WithExitCode(err)
 			}
 			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
 				token, err := appToken(ctx, client, args[0])
@@ -183,7 +182,7 @@ settings, and by what values look like. --raw writes it as it is.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := knownSections(sections); err != nil {
-				return exit.Coded(err)
+				return text.WithExitCode(err)
 			}
 			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
 				for i, arg := range tokens {
@@ -257,15 +256,15 @@ it has failed, or a section has failures.`,
 					return err
 				}
 				if form.JSON() {
-					return human.JSONLines(cmd.OutOrStdout(), known)
+					return text.JSONLines(cmd.OutOrStdout(), known)
 				}
 				if len(known) == 0 {
 					fmt.Fprintln(cmd.OutOrStdout(), "no app was applied yet")
 					return nil
 				}
-				g := human.Grid{Heads: []string{"APP", "STATE", "TOKEN", "SINCE"}, Most: []int{36, 0, 14, 0}}
+				g := text.Grid{Heads: []string{"APP", "STATE", "TOKEN", "SINCE"}, Most: []int{36, 0, 14, 0}}
 				for _, r := range known {
-					g.Rows = append(g.Rows, []string{r.App, string(r.State), r.Token, human.Ago(time.Now(), r.At)})
+					g.Rows = append(g.Rows, []string{r.App, string(r.State), r.Token, text.Ago(time.Now(), r.At)})
 				}
 				g.Write(cmd.OutOrStdout())
 				return nil
@@ -288,7 +287,7 @@ type migration struct {
 // ticket shows how the migration of a ticket goes, and waits for its end if asked to.
 func (g *group) ticket(cmd *cobra.Command, ticket string, wait, asJSON bool) error {
 	if err := checkToken(ticket, "a ticket"); err != nil {
-		return exit.Coded(err)
+		return text.WithExitCode(err)
 	}
 	return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
 		ask := client.Ticket
@@ -309,7 +308,7 @@ func (g *group) ticket(cmd *cobra.Command, ticket string, wait, asJSON bool) err
 			err = nil
 		}
 		if err == nil && (t.Failed() || len(t.Problems()) > 0) {
-			return exit.Silent(jobs.ExitSome)
+			return text.SilentExit(jobs.ExitSome)
 		}
 		return err
 	})

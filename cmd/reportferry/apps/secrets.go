@@ -16,8 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/lazy"
@@ -60,7 +59,7 @@ func (g *group) onSecrets(cmd *cobra.Command, app string, change func(ctx contex
 			fmt.Fprintln(cmd.OutOrStdout(), "the service took it, and its answer tells no secrets")
 			return nil
 		}
-		g := human.Grid{Heads: []string{"ID", "VERSION", "ACTIVE", "SCOPE", "PLATFORM", "NAME"},
+		g := text.Grid{Heads: []string{"ID", "VERSION", "ACTIVE", "SCOPE", "PLATFORM", "NAME"},
 			Most: []int{0, 0, 0, 14, 8, 24}}
 		for _, s := range now.Combined.Secrets {
 			g.Rows = append(g.Rows, []string{string(s.ID), fmt.Sprint(s.Version), fmt.Sprint(s.Active),
@@ -85,7 +84,7 @@ are active, unless --force is given: installs that they sign are rejected then.`
 				token string) (adjust.Secrets, error) {
 				now, err := client.RevokeOutdatedSecrets(ctx, token, o)
 				if n, isNumber := strconv.Atoi(string(now.Revoked)); err == nil && isNumber == nil {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s revoked\n", human.Plural(n, "secret"))
+					fmt.Fprintf(cmd.OutOrStdout(), "%s revoked\n", text.Plural(n, "secret"))
 				}
 				return now, err
 			})
@@ -104,7 +103,7 @@ func (g *group) revoke() *cobra.Command {
 		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkToken(args[1], "the ID of a secret"); err != nil {
-				return exit.Coded(err)
+				return text.WithExitCode(err)
 			}
 			return g.onSecrets(cmd, args[0], func(ctx context.Context, client *adjust.Client,
 				token string) (adjust.Secrets, error) {
@@ -123,11 +122,11 @@ func (g *group) reactivate() *cobra.Command {
 		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkToken(args[1], "the ID of a secret"); err != nil {
-				return exit.Coded(err)
+				return text.WithExitCode(err)
 			}
 			if scope != "" {
 				if err := checkToken(scope, "a scope, such as all-traffic"); err != nil {
-					return exit.Coded(err)
+					return text.WithExitCode(err)
 				}
 			}
 			return g.onSecrets(cmd, args[0], func(ctx context.Context, client *adjust.Client,
@@ -173,12 +172,12 @@ func (g *group) vaultList() *cobra.Command {
 
 // writeVault lists records of the vault without their data.
 func writeVault(w io.Writer, list []adjust.VaultRecord) {
-	g := human.Grid{Heads: []string{"SECTION", "STORE", "UPDATED"}, Most: []int{32, 16, 25}}
+	g := text.Grid{Heads: []string{"SECTION", "STORE", "UPDATED"}, Most: []int{32, 16, 25}}
 	for _, r := range list {
 		g.Rows = append(g.Rows, []string{r.Section, cmp.Or(string(r.Store), "-"), cmp.Or(r.UpdatedAt, "-")})
 	}
 	g.Write(w)
-	fmt.Fprintln(w, human.Plural(len(list), "record"))
+	fmt.Fprintln(w, text.Plural(len(list), "record"))
 }
 
 // vaultLimit bounds the data of a record, in bytes. A service account's key has about 2,500.
@@ -201,19 +200,19 @@ input for -, and never from the command line, where others could see it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			section := args[0]
 			if err := knownSections([]string{section}); err != nil {
-				return exit.Coded(err)
+				return text.WithExitCode(err)
 			}
 			if section == "app_info" || section == "signature" {
-				return exit.Coded(fmt.Errorf("%w: the vault takes nothing for %s", ledger.ErrRefused, section))
+				return text.WithExitCode(fmt.Errorf("%w: the vault takes nothing for %s", ledger.ErrRefused, section))
 			}
 			if store != "" {
 				if err := checkToken(store, "a store, such as google"); err != nil {
-					return exit.Coded(err)
+					return text.WithExitCode(err)
 				}
 			}
 			data, err := vaultData(cmd.InOrStdin(), section, args[1])
 			if err != nil {
-				return exit.Coded(fmt.Errorf("%w: %w", ledger.ErrRefused, err))
+				return text.WithExitCode(fmt.Errorf("%w: %w", ledger.ErrRefused, err))
 			}
 			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
 				r, err := client.PutVault(ctx, section, store, data)

@@ -16,7 +16,7 @@ import (
 
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/loopback"
 	"github.com/reportferry/reportferry/internal/emulator"
@@ -55,14 +55,14 @@ call it by.`,
 			o.Logger = p.Logger(cmd.ErrOrStderr())
 			apps.apply(&o)
 			if err := readFaults(faults, &o.Faults); err != nil {
-				return exit.Usage(err)
+				return text.UsageError(err)
 			}
 			freeHeap() // the emulator keeps all spend in memory
 			server, err := emulator.New(o)
 			if err != nil {
-				return exit.Usage(err)
+				return text.UsageError(err)
 			}
-			return exit.Coded(errors.Join(serve(cmd, p, addr, server), server.Close()))
+			return text.WithExitCode(errors.Join(serve(cmd, p, addr, server), server.Close()))
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:8080", "`address` to listen on; see above")

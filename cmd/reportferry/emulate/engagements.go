@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
@@ -24,15 +24,15 @@ from: cost_id, app, campaign, time (UTC). An emulator with the same --seed,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if perDay < 1 {
-				return exit.Usage(fmt.Errorf("--per-day %d: want 1 or more", perDay))
+				return text.UsageError(fmt.Errorf("--per-day %d: want 1 or more", perDay))
 			}
 			server, err := emulator.New(o)
 			if err != nil {
-				return exit.Usage(err)
+				return text.UsageError(err)
 			}
 			now := time.Now()
 			list := server.Engagements(now.AddDate(0, 0, 1-o.Days), now, perDay)
-			return exit.Coded(errors.Join(emulator.WriteEngagements(cmd.Context(), cmd.OutOrStdout(), list),
+			return text.WithExitCode(errors.Join(emulator.WriteEngagements(cmd.Context(), cmd.OutOrStdout(), list),
 				server.Close()))
 		},
 	}

@@ -6,8 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
@@ -32,7 +31,7 @@ of a client that run under each row meet every pair.`,
 					fmt.Fprintln(&b, strings.Join(emulator.ReadingRow(n), ","))
 				}
 				_, err := fmt.Fprint(cmd.OutOrStdout(), b.String())
-				return exit.Coded(err)
+				return text.WithExitCode(err)
 			}
 			for _, t := range emulator.ReadingTopics() {
 				fmt.Fprintf(&b, "%s\n", t.Name)
@@ -41,12 +40,12 @@ of a client that run under each row meet every pair.`,
 					if i == 0 {
 						mark = "*"
 					}
-					means := strings.ReplaceAll(human.Fold(r.Means, 63), "\n", "\n"+strings.Repeat(" ", 17))
+					means := strings.ReplaceAll(text.Fold(r.Means, 63), "\n", "\n"+strings.Repeat(" ", 17))
 					fmt.Fprintf(&b, "  %s %-12s %s\n", mark, r.Name, means)
 				}
 			}
 			_, err := fmt.Fprint(cmd.OutOrStdout(), b.String(), "\n* without --reading\n")
-			return exit.Coded(err)
+			return text.WithExitCode(err)
 		},
 	}
 	cmd.Flags().BoolVar(&rows, "rows", false, "list rows of choices that have every pair of readings")

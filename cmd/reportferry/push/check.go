@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -46,7 +45,7 @@ refused.`,
 				}
 				if err := k.MayPush(ctx, due, time.Now()); err != nil {
 					wrong = true
-					human.Row(out, "error", human.Fold(err.Error(), 66))
+					text.Labeled(out, "error", text.Fold(err.Error(), 66))
 				}
 				for _, p := range due {
 					checked, err := k.Check(ctx, p)
@@ -56,7 +55,7 @@ refused.`,
 					wrong = g.writeCheck(out, c, p.Name, checked, err) || wrong
 				}
 				if wrong {
-					return exit.Silent(jobs.ExitSome)
+					return text.SilentExit(jobs.ExitSome)
 				}
 				return nil
 			})
@@ -70,33 +69,33 @@ func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files
 	fmt.Fprintln(w, terminal.Line(name))
 	read := func() {
 		if checked.Read.Kind != "" {
-			human.Row(w, "read as", readAs(c, checked))
+			text.Labeled(w, "read as", readAs(c, checked))
 		}
 	}
 	if err != nil && !errors.Is(err, outbox.ErrTooMany) {
 		read()
-		human.Row(w, "error", human.Fold(err.Error(), 66))
+		text.Labeled(w, "error", text.Fold(err.Error(), 66))
 		return true
 	}
 	g.writeDispositions(w, checked)
 	if !r.Quiet.IsZero() {
-		human.Row(w, "waiting", "it may still be growing; a push without its name takes it "+runs.DueAt(r.Quiet))
+		text.Labeled(w, "waiting", "it may still be growing; a push without its name takes it "+runs.DueAt(r.Quiet))
 	}
-	human.Row(w, "rows", human.Count(r.Rows))
+	text.Labeled(w, "rows", text.Count(r.Rows))
 	read()
 	writeRecords(w, checked)
-	human.Row(w, "disk", fmt.Sprintf("%s while it is pushed; %s read of what was pushed before", human.Size(r.Spool),
-		human.Size(r.Index)))
+	text.Labeled(w, "disk", fmt.Sprintf("%s while it is pushed; %s read of what was pushed before", text.Bytes(r.Spool),
+		text.Bytes(r.Index)))
 	warnings := slices.DeleteFunc(slices.Clone(problems), func(p files.Problem) bool { return !p.Sent })
 	if problems = slices.DeleteFunc(problems, func(p files.Problem) bool { return p.Sent }); len(problems) > 0 {
 		writeProblems(w, problems)
 	}
 	for _, p := range warnings {
-		human.Row(w, "look at", human.Fold(fmt.Sprintf("%s, the first is %s: %s", human.Plural(int(p.Rows), "row"),
-			human.Count(p.First), p.Reason), 66))
+		text.Labeled(w, "look at", text.Fold(fmt.Sprintf("%s, the first is %s: %s", text.Plural(int(p.Rows), "row"),
+			text.Count(p.First), p.Reason), 66))
 	}
 	if err != nil {
-		human.Row(w, "error", human.Fold(err.Error(), 66))
+		text.Labeled(w, "error", text.Fold(err.Error(), 66))
 	}
 	return err != nil || r.Refused+r.Conflicts > 0
 }
@@ -104,9 +103,9 @@ func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files
 // writeProblems writes why rows would be refused: as a table, or as a list when the table is wider
 // than 80 columns.
 func writeProblems(w io.Writer, problems []files.Problem) {
-	g := human.Grid{Heads: []string{"  rows", "first", "field", "reason"}, Right: []bool{true, true, false, false}}
+	g := text.Grid{Heads: []string{"  rows", "first", "field", "reason"}, Right: []bool{true, true, false, false}}
 	for _, p := range problems {
-		g.Rows = append(g.Rows, []string{"  " + human.Count(p.Rows), human.Count(p.First), p.Field, p.Reason})
+		g.Rows = append(g.Rows, []string{"  " + text.Count(p.Rows), text.Count(p.First), p.Field, p.Reason})
 	}
 	var b strings.Builder
 	g.Write(&b)
@@ -115,8 +114,8 @@ func writeProblems(w io.Writer, problems []files.Problem) {
 			continue
 		}
 		for _, p := range problems {
-			fmt.Fprintf(w, "    %s, the first is %s\n", human.Plural(int(p.Rows), "row"), human.Count(p.First))
-			fmt.Fprintln(w, "      "+strings.ReplaceAll(human.Fold(p.Error(), 74), "\n", "\n      "))
+			fmt.Fprintf(w, "    %s, the first is %s\n", text.Plural(int(p.Rows), "row"), text.Count(p.First))
+			fmt.Fprintln(w, "      "+strings.ReplaceAll(text.Fold(p.Error(), 74), "\n", "\n      "))
 		}
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 	"github.com/reportferry/reportferry/jobs/spend"
@@ -55,20 +55,20 @@ func (g *group) writeDispositions(w io.Writer, c files.Checked) {
 		if x.rows == 0 && x.disposition != outbox.ToSend {
 			continue
 		}
-		text, summed := human.Plural(int(x.rows), x.word), int64(0)
+		line, summed := text.Plural(int(x.rows), x.word), int64(0)
 		sums := addUp(c.Totals[x.disposition],
 			func(k spend.Key) string { return k.Type + " " + strings.ToUpper(k.Currency) })
 		for i, of := range slices.Sorted(maps.Keys(sums)) {
-			text += map[bool]string{true: ": ", false: ", "}[i == 0] + of + " " + amountOf(sums[of])
+			line += map[bool]string{true: ": ", false: ", "}[i == 0] + of + " " + amountOf(sums[of])
 			summed += sums[of].Records
 		}
 		if summed > 0 && summed < x.rows {
-			text += fmt.Sprintf(" in %s of them", human.Count(summed))
+			line += fmt.Sprintf(" in %s of them", text.Count(summed))
 		}
 		if x.note != "" {
-			text += "; " + x.note
+			line += "; " + x.note
 		}
-		human.Row(w, string(x.disposition), human.Fold(text, 66))
+		text.Labeled(w, string(x.disposition), text.Fold(line, 66))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/push/guess"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/spend"
@@ -42,7 +42,7 @@ there is never written over. What was found goes to the other of the two.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if d.into != "" {
 				if _, err := os.Lstat(d.into); err == nil {
-					return exit.Refused(fmt.Errorf("%s is there already, and isn't written over; name a new file "+
+					return text.RefusedError(fmt.Errorf("%s is there already, and isn't written over; name a new file "+
 						"with -o", d.into))
 				}
 			}
@@ -52,14 +52,14 @@ there is never written over. What was found goes to the other of the two.`,
 					map[string]string{"cost_type": costType, "tag": tag})
 			}
 			if err != nil {
-				return exit.Usage(err)
+				return text.UsageError(err)
 			}
 			d.path, d.job = args[0], cmp.Or(g.job, "spend")
 			if d.file, err = guess.Open(cmd.Context(), d.path, os.TempDir()); err == nil {
 				err = d.find()
 			}
 			if err != nil {
-				return exit.Refused(fmt.Errorf("look at %s: %w", d.path, err))
+				return text.RefusedError(fmt.Errorf("look at %s: %w", d.path, err))
 			}
 			out := cmd.OutOrStdout()
 			if d.into == "" {
@@ -67,17 +67,17 @@ there is never written over. What was found goes to the other of the two.`,
 			}
 			d.print(out)
 			if missing := d.missing(); missing != nil {
-				return exit.Refused(fmt.Errorf("no config is written: %w", missing))
+				return text.RefusedError(fmt.Errorf("no config is written: %w", missing))
 			}
-			text := d.config().YAML()
-			if _, err := config.Parse(cmp.Or(d.into, "the config"), text,
+			written := d.config().YAML()
+			if _, err := config.Parse(cmp.Or(d.into, "the config"), written,
 				func(string) (string, bool) { return "x", true }); err != nil {
-				return exit.Refused(fmt.Errorf("the config that was made of %s isn't right: %w", d.path, err))
+				return text.RefusedError(fmt.Errorf("the config that was made of %s isn't right: %w", d.path, err))
 			}
 			if d.into == "" {
-				_, err = terminal.Data(cmd.OutOrStdout()).Write(text)
+				_, err = terminal.Data(cmd.OutOrStdout()).Write(written)
 			} else {
-				err = create(d.into, text)
+				err = create(d.into, written)
 			}
 			if err == nil {
 				d.next(out)

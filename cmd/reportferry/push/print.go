@@ -8,14 +8,13 @@ import (
 	"os"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 
 // printLine writes a message for people, folded at 80 columns.
 func printLine(w io.Writer, format string, args ...any) {
-	fmt.Fprintln(w, human.Fold(terminal.Line(fmt.Sprintf(format, args...)), 80))
+	fmt.Fprintln(w, text.Fold(terminal.Line(fmt.Sprintf(format, args...)), 80))
 }
 
 // print writes what was found in the file: its form, the column or value of each field, and notes.
@@ -31,12 +30,12 @@ func (d *sketch) print(w io.Writer) {
 	if f.Date != "" {
 		how += "; times as " + f.Date
 	}
-	looked := human.Plural(len(f.Rows), "row") + " looked at"
+	looked := text.Plural(len(f.Rows), "row") + " looked at"
 	if f.Skipped > 0 {
 		looked += fmt.Sprintf(", and %d of totals and notes skipped", f.Skipped)
 	}
 	printLine(w, "%s: %s; %s", d.path, how, looked)
-	grid := human.Grid{Heads: []string{"  field", "from"}, Most: []int{0, 60}}
+	grid := text.Grid{Heads: []string{"  field", "from"}, Most: []int{0, 60}}
 	for _, x := range d.fields {
 		from := "-"
 		switch value := d.constants[x.Name]; {
@@ -74,13 +73,13 @@ func (d *sketch) next(w io.Writer) {
 }
 
 // create writes a file that isn't there yet.
-func create(path string, text []byte) error {
+func create(path string, content []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return exit.Refused(fmt.Errorf("%s is there already, and isn't written over", path))
+		return text.RefusedError(fmt.Errorf("%s is there already, and isn't written over", path))
 	}
 	if err == nil {
-		_, err = f.Write(text)
+		_, err = f.Write(content)
 		err = errors.Join(err, f.Close())
 	}
 	return err

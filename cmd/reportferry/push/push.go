@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
@@ -79,7 +79,7 @@ both would send the same Cost IDs.
 With on_unknown: park, records of which nobody knows whether they were taken are
 left for a person. A push that leaves any ends with 3 and says how many.
 
-` + exit.Help(),
+` + text.ExitHelp(),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return g.Run(cmd, wire.Request{Trigger: "manual", Named: true, Stop: deadline.Stop(),
 				Jobs: func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) {

@@ -14,7 +14,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config/kinds"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -84,7 +84,7 @@ func dailyFigures(ctx context.Context, client *adjust.Client, q adjust.ReportQue
 // writeBalances writes a row for each sum, then the tags of each sum that differs, then how many
 // sums are equal, waiting, more and different.
 func writeBalances(w io.Writer, sums []*balance) error {
-	g := human.Grid{
+	g := text.Grid{
 		Heads: []string{"day", "type", "in", "pushed", "report", "difference", "share", "verdict"},
 		Right: []bool{false, false, false, true, true, true, true, false},
 	}
@@ -118,7 +118,7 @@ func writeBalances(w io.Writer, sums []*balance) error {
 			counts = append(counts, fmt.Sprintf("%d %s", times[v[0]], v[1]))
 		}
 	}
-	fmt.Fprintf(w, "%s: %s\n", human.Plural(len(sums), "sum"), strings.Join(counts, ", "))
+	fmt.Fprintf(w, "%s: %s\n", text.Plural(len(sums), "sum"), strings.Join(counts, ", "))
 	if times[isWaiting] > 0 {
 		fmt.Fprintf(w, "What waits may still be matched: ask again after %s.\n", until.Format("2006-01-02 15:04 MST"))
 	}
@@ -144,18 +144,18 @@ func (b *balance) writeTags(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n%s %s %s differs by %s%s. Reports know no tags; pushed for it were:\n", b.Day, b.Type, b.Currency,
 		more, b.Difference)
-	g := human.Grid{Heads: []string{"  tag", "records", "pushed", ""}, Right: []bool{false, true, true, false},
+	g := text.Grid{Heads: []string{"  tag", "records", "pushed", ""}, Right: []bool{false, true, true, false},
 		Most: []int{36}}
 	for _, t := range b.Tags[:min(len(b.Tags), mostShown)] {
 		alone := ""
 		if t.Alone {
 			alone = "as much as is missing"
 		}
-		g.Rows = append(g.Rows, []string{"  " + cmp.Or(t.Tag, notOnRecord), human.Count(t.Records), t.Pushed, alone})
+		g.Rows = append(g.Rows, []string{"  " + cmp.Or(t.Tag, notOnRecord), text.Count(t.Records), t.Pushed, alone})
 	}
 	g.Write(w)
 	if n := len(b.Tags) - mostShown; n > 0 {
-		fmt.Fprintf(w, "  and %s; --output csv has all\n", human.Plural(n, "other tag"))
+		fmt.Fprintf(w, "  and %s; --output csv has all\n", text.Plural(n, "other tag"))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 )
@@ -33,7 +33,7 @@ file is named as %s status shows it; without a name, all are meant.`, g.kind),
 					}
 					total += n
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s to be sent again\n", c.Name, human.Plural(int(total), "record"))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s to be sent again\n", c.Name, text.Plural(int(total), "record"))
 				return nil
 			})
 		},

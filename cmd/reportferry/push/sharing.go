@@ -9,8 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -72,11 +71,11 @@ Rules:
 		RunE: func(cmd *cobra.Command, texts []string) error {
 			state, partners, strange, err := x.read(g.Program, texts, cmd.InOrStdin())
 			if err != nil {
-				return exit.Usage(fmt.Errorf("explain: %w", err))
+				return text.UsageError(fmt.Errorf("explain: %w", err))
 			}
 			if len(strange) > 0 {
 				g.Note(cmd.ErrOrStderr(),
-					human.Fold(fmt.Sprintf("Not known here, and taken for partners of their own: %s. Push sends "+
+					text.Fold(fmt.Sprintf("Not known here, and taken for partners of their own: %s. Push sends "+
 						"them as they are named, "+
 						"and the service judges.%s", terminal.Line(strings.Join(strange, ", ")),
 						likely(strange, partners)),
@@ -201,7 +200,7 @@ func (x explaining) write(w io.Writer, state *sharing.State, partners []string) 
 				all = append(all, state.Explain(p, m))
 			}
 		}
-		return human.JSONLines(w, all)
+		return text.JSONLines(w, all)
 	}
 	// Partners with equal tables share one.
 	var order []string
@@ -213,19 +212,19 @@ func (x explaining) write(w io.Writer, state *sharing.State, partners []string) 
 		}
 		tables[text] = append(tables[text], p)
 	}
-	for i, text := range order {
+	for i, reasons := range order {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintln(w, human.Fold(strings.Join(tables[text], ", "), 80))
-		fmt.Fprint(w, text)
+		fmt.Fprintln(w, text.Fold(strings.Join(tables[reasons], ", "), 80))
+		fmt.Fprint(w, reasons)
 	}
 	return nil
 }
 
 // table lists each metric, whether it reaches the partner, and the rule that decides.
 func (x explaining) table(state *sharing.State, partner string) string {
-	g := human.Grid{Heads: []string{"  metric", "shared", "rule", "because"}}
+	g := text.Grid{Heads: []string{"  metric", "shared", "rule", "because"}}
 	for _, m := range x.metrics() {
 		v := state.Explain(partner, m)
 		shared := "no"

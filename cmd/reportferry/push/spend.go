@@ -9,8 +9,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -66,7 +65,7 @@ yesterday or today, in UTC.`,
 				return err
 			}
 			write := wire.Form(form, map[string]func(io.Writer, []*balance) error{wire.Text: writeBalances,
-				wire.JSON: human.JSONLines[*balance], "csv": balancesCSV})
+				wire.JSON: text.JSONLines[*balance], "csv": balancesCSV})
 			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, s *wire.Session, c config.Job,
 				k wire.Pusher) error {
 				files, err := k.Outbox().Summed(ctx)
@@ -79,7 +78,7 @@ yesterday or today, in UTC.`,
 				}
 				if len(sums) == 0 && form.String() == wire.Text {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing was accepted for %s\n", c.Name,
-						human.Range(first, last))
+						text.DayRange(first, last))
 					return nil
 				}
 				if err := reported(ctx, s.Client, sums, first, last, network); err != nil {
@@ -97,7 +96,7 @@ yesterday or today, in UTC.`,
 				if err := write(out, sums); err != nil || !differ {
 					return err
 				}
-				return exit.Silent(jobs.ExitSome)
+				return text.SilentExit(jobs.ExitSome)
 			})
 		},
 	}

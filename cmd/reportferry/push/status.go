@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -43,7 +43,7 @@ next push reads it again.`,
 					return err
 				}
 				if form.JSON() {
-					return human.JSONLines(cmd.OutOrStdout(), files)
+					return text.JSONLines(cmd.OutOrStdout(), files)
 				}
 				g.writeStatus(cmd.OutOrStdout(), c.Name, files, time.Now())
 				return nil
@@ -66,54 +66,54 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 		accepted[f.Name] += f.Accepted
 	}
 	for _, f := range outbox.Latest(files) {
-		state := "done " + human.Ago(now, f.Ended)
+		state := "done " + text.Ago(now, f.Ended)
 		switch {
 		case f.Error != "" && f.Begun():
-			state = "begun " + human.Ago(now, f.Started) + " and stopped, the rest isn't sent"
+			state = "begun " + text.Ago(now, f.Started) + " and stopped, the rest isn't sent"
 		case f.Error != "":
-			state = "refused " + human.Ago(now, f.Started) + ", nothing was sent"
+			state = "refused " + text.Ago(now, f.Started) + ", nothing was sent"
 		case f.Open():
-			state = "begun " + human.Ago(now, f.Started) + " and not finished"
+			state = "begun " + text.Ago(now, f.Started) + " and not finished"
 		}
 		fmt.Fprintf(w, "%s: %s\n", terminal.Line(f.Name), state)
 		if f.Error != "" {
-			human.Row(w, "error", human.Fold(f.Error, 66))
-			human.Row(w, "what to do", human.Fold(wording.FileMending(g.kind, f), 66))
+			text.Labeled(w, "error", text.Fold(f.Error, 66))
+			text.Labeled(w, "what to do", text.Fold(wording.FileMending(g.kind, f), 66))
 		}
 		if f.Error != "" && !f.Begun() && f.Rejects == "" {
 			continue // not all of its rows were counted
 		}
-		human.Row(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", human.Count(f.Rows), human.Count(f.Accepted),
-			human.Count(f.Duplicates)))
+		text.Labeled(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", text.Count(f.Rows),
+			text.Count(f.Accepted), text.Count(f.Duplicates)))
 		if n := contents[f.Name] - 1; n > 0 {
-			human.Row(w, "earlier", fmt.Sprintf("%s, accepted %s", human.Plural(n, "content"),
-				human.Count(accepted[f.Name]-f.Accepted)))
+			text.Labeled(w, "earlier", fmt.Sprintf("%s, accepted %s", text.Plural(n, "content"),
+				text.Count(accepted[f.Name]-f.Accepted)))
 		}
 		if n := f.NotTaken(); n > 0 {
-			human.Row(w, "not taken", human.Count(n)+": "+runs.NotTaken(f.Refused, f.Rejected, f.Partly, f.Conflicts))
+			text.Labeled(w, "not taken", text.Count(n)+": "+runs.NotTaken(f.Refused, f.Rejected, f.Partly, f.Conflicts))
 		}
 		for i, r := range f.Reasons {
 			if i == mostReasons {
-				human.Row(w, "", fmt.Sprintf("and %d other reasons; the rejects have them all", len(f.Reasons)-i))
+				text.Labeled(w, "", fmt.Sprintf("and %d other reasons; the rejects have them all", len(f.Reasons)-i))
 				break
 			}
-			human.Row(w, "", human.Fold(terminal.Line(r.String()), 66))
+			text.Labeled(w, "", text.Fold(terminal.Line(r.String()), 66))
 		}
 		if f.Skipped > 0 {
-			human.Row(w, "skipped", human.Plural(int(f.Skipped), "row")+" of totals, notes or nothing")
+			text.Labeled(w, "skipped", text.Plural(int(f.Skipped), "row")+" of totals, notes or nothing")
 		}
 		if f.Pending > 0 {
-			human.Row(w, "pending", human.Count(f.Pending))
+			text.Labeled(w, "pending", text.Count(f.Pending))
 		}
 		if f.Unknown > 0 {
-			human.Row(w, "unknown", human.Count(f.Unknown)+"; the next run sends them again, or with on_unknown: "+
+			text.Labeled(w, "unknown", text.Count(f.Unknown)+"; the next run sends them again, or with on_unknown: "+
 				"park "+g.kind+" requeue does")
 		}
 		if f.Doubtful > 0 {
-			human.Row(w, "doubtful", human.Count(f.Doubtful)+" may have been sent more than once")
+			text.Labeled(w, "doubtful", text.Count(f.Doubtful)+" may have been sent more than once")
 		}
 		if f.Rejects != "" {
-			human.Row(w, "rejects", terminal.Line(f.Rejects))
+			text.Labeled(w, "rejects", terminal.Line(f.Rejects))
 		}
 	}
 }

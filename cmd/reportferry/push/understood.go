@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -19,21 +19,21 @@ import (
 // readAs describes what a file was taken for, and how its numbers and times are spelled when they
 // are text.
 func readAs(c config.Job, checked files.Checked) string {
-	text := checked.Read.String()
+	form := checked.Read.String()
 	if c.Spend == nil || checked.Read.Kind == "Parquet" {
-		return human.Fold(text, 66)
+		return text.Fold(form, 66)
 	}
-	text += "; decimal " + cmp.Or(c.Spend.Format.Decimal, "point")
+	form += "; decimal " + cmp.Or(c.Spend.Format.Decimal, "point")
 	timed := func(record []files.Shown) bool {
 		return slices.ContainsFunc(record, func(f files.Shown) bool { return f.Field == "engaged_at" })
 	}
 	switch {
 	case c.Spend.Format.Dates != "":
-		text += ", times as " + c.Spend.Format.Dates + " in " + c.Zone + ", the job's zone"
+		form += ", times as " + c.Spend.Format.Dates + " in " + c.Zone + ", the job's zone"
 	case slices.ContainsFunc(checked.First, timed) && checked.Read.Kind != "XLSX":
-		text += ", times as 2026-01-31T08:30:00Z"
+		form += ", times as 2026-01-31T08:30:00Z"
 	}
-	return human.Fold(text, 66)
+	return text.Fold(form, 66)
 }
 
 // writeRecords writes the first records as they would be sent, and the totals by day, type and
@@ -48,7 +48,7 @@ func writeRecords(w io.Writer, checked files.Checked) {
 		for _, f := range record {
 			fields = append(fields, f.Field+"="+terminal.Line(f.Value))
 		}
-		human.Row(w, label, human.Fold(strings.Join(fields, " "), 66))
+		text.Labeled(w, label, text.Fold(strings.Join(fields, " "), 66))
 	}
 	days := addUp(checked.Totals[outbox.ToSend], func(k spend.Key) string {
 		return k.Day + "  " + k.Type + "  " +
@@ -60,14 +60,14 @@ func writeRecords(w io.Writer, checked files.Checked) {
 			label = "by day"
 		}
 		if i == mostDays && len(days) > mostDays+1 {
-			human.Row(w, "", fmt.Sprintf("and %d more days, types and currencies", len(days)-mostDays))
+			text.Labeled(w, "", fmt.Sprintf("and %d more days, types and currencies", len(days)-mostDays))
 			break
 		}
-		human.Row(w, label, fmt.Sprintf("%s  %s in %s", day, amountOf(days[day]),
-			human.Plural(int(days[day].Records), "record")))
+		text.Labeled(w, label, fmt.Sprintf("%s  %s in %s", day, amountOf(days[day]),
+			text.Plural(int(days[day].Records), "record")))
 	}
 	if checked.Beyond > 0 {
-		human.Row(w, "", human.Plural(int(checked.Beyond), "record")+" of further days aren't in any of these sums")
+		text.Labeled(w, "", text.Plural(int(checked.Beyond), "record")+" of further days aren't in any of these sums")
 	}
 }
 

@@ -8,8 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -62,7 +61,7 @@ func (d *dialog) ask(question, usual string, take func(answer string, sure bool)
 			usual, doubted = answer, answer
 		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			fmt.Fprintf(d.out, "  %s\n", strings.ReplaceAll(human.Fold(line, 78), "\n", "\n  "))
+			fmt.Fprintf(d.out, "  %s\n", strings.ReplaceAll(text.Fold(line, 78), "\n", "\n  "))
 		}
 	}
 }
@@ -79,7 +78,7 @@ func (d *dialog) line() (string, error) {
 		left = "the answers ended before the questions did"
 	}
 	fmt.Fprintln(d.out)
-	return "", &exit.Error{Code: jobs.ExitInterrupted, Err: errors.New(left + "; no file was written")}
+	return "", &text.ExitError{Code: jobs.ExitInterrupted, Err: errors.New(left + "; no file was written")}
 }
 
 // list splits an answer of several words at commas, semicolons and spaces.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/want"
 	"github.com/reportferry/reportferry/config"
@@ -86,7 +86,7 @@ func (i *interview) which() error {
 			fmt.Fprintf(i.out, "  the apps can't be listed: %v\n", err)
 		}
 	}
-	g := human.Grid{Heads: []string{"", "TOKEN", "APP"}, Right: []bool{true}, Most: []int{0, 20, 50}}
+	g := text.Grid{Heads: []string{"", "TOKEN", "APP"}, Right: []bool{true}, Most: []int{0, 20, 50}}
 	for n, a := range apps[:min(len(apps), mostApps)] {
 		g.Rows = append(g.Rows, []string{strconv.Itoa(n + 1), a.ID, a.Name})
 	}

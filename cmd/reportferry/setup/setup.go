@@ -17,8 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/want"
 	"github.com/reportferry/reportferry/config/preset"
@@ -59,7 +58,7 @@ prints them. Whatever it writes is yours to change.`,
 			}
 			if len(args) == 1 {
 				if cmd.Flags().Changed("config") {
-					return exit.Usage(fmt.Errorf("init %s: --config names the file too; leave out one of them",
+					return text.UsageError(fmt.Errorf("init %s: --config names the file too; leave out one of them",
 						args[0]))
 				}
 				p.ConfigFile = args[0]
@@ -106,8 +105,8 @@ prints them. Whatever it writes is yours to change.`,
 
 // presets returns a table of the presets, for people. withOwn adds a row for a table of the user's
 // own.
-func presets(withOwn bool) human.Grid {
-	g := human.Grid{Heads: []string{"PRESET", "WHAT IT TELLS, AND ITS TABLES"}}
+func presets(withOwn bool) text.Grid {
+	g := text.Grid{Heads: []string{"PRESET", "WHAT IT TELLS, AND ITS TABLES"}}
 	for _, p := range preset.All() {
 		var tables []string
 		for _, j := range p.Jobs {

@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/inspect"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/want"
 	"github.com/reportferry/reportferry/config"
@@ -34,11 +33,11 @@ type writer struct {
 func (w *writer) write() (err error) {
 	path := w.p.ConfigFile
 	if _, err := os.Lstat(path); err == nil && !w.force {
-		return exit.Usage(fmt.Errorf("%s is there already, and stays as it is: name another file, such as "+
+		return text.UsageError(fmt.Errorf("%s is there already, and stays as it is: name another file, such as "+
 			"reportferry init other.yml, or replace it with --force", path))
 	}
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return exit.Usage(fmt.Errorf("%s can't be written: %w", path, err))
+		return text.UsageError(fmt.Errorf("%s can't be written: %w", path, err))
 	}
 	if w.complete != nil {
 		w.answers, err = w.complete(w.cmd, w.p, w.answers)
@@ -48,23 +47,23 @@ func (w *writer) write() (err error) {
 	if err != nil {
 		return err
 	}
-	text, err := w.text(w.p)
+	written, err := w.text(w.p)
 	if err != nil {
-		return exit.Usage(err)
+		return text.UsageError(err)
 	}
-	c, err := config.Parse(path, text, w.p.LookupEnv)
+	c, err := config.Parse(path, written, w.p.LookupEnv)
 	if err != nil {
-		return exit.Usage(err)
+		return text.UsageError(err)
 	}
-	if err := save(path, text, w.force); err != nil {
-		return exit.Coded(fmt.Errorf("write the config: %w", err))
+	if err := save(path, written, w.force); err != nil {
+		return text.WithExitCode(fmt.Errorf("write the config: %w", err))
 	}
 	schema, err := config.Schema()
 	if err == nil {
 		err = saveSchema(filepath.Join(filepath.Dir(path), schemaFile), w.p.Identified("config", schema))
 	}
 	if err != nil {
-		return exit.Coded(fmt.Errorf("write the schema beside the config: %w", err))
+		return text.WithExitCode(fmt.Errorf("write the schema beside the config: %w", err))
 	}
 	w.printSummary(c)
 	if name := missingToken(w.p); name != "" {
@@ -89,19 +88,19 @@ func (w *writer) write() (err error) {
 func (w *writer) flags() error {
 	switch {
 	case len(w.presets)+len(w.dimensions)+len(w.metrics) == 0:
-		return exit.Usage(fmt.Errorf("--preset: want one of %s, which init --preset list explains; or --dimensions "+
-			"and --metrics for a table of your own", strings.Join(presetNames(), ", ")))
+		return text.UsageError(fmt.Errorf("--preset: want one of %s, which init --preset list explains; or "+
+			"--dimensions and --metrics for a table of your own", strings.Join(presetNames(), ", ")))
 	case len(w.metrics) > 0 && len(w.dimensions) == 0:
-		return exit.Usage(errors.New("--dimensions: the table of your own needs one at least, such as day"))
+		return text.UsageError(errors.New("--dimensions: the table of your own needs one at least, such as day"))
 	case len(w.dimensions) > 0 && len(w.metrics) == 0:
-		return exit.Usage(errors.New("--metrics: the table of your own needs one at least, such as installs"))
+		return text.UsageError(errors.New("--metrics: the table of your own needs one at least, such as installs"))
 	case w.name != "" && len(w.dimensions) == 0:
-		return exit.Usage(errors.New("--name: of a table of your own, which needs --dimensions and --metrics; a " +
+		return text.UsageError(errors.New("--name: of a table of your own, which needs --dimensions and --metrics; a " +
 			"preset's tables have names"))
 	}
 	c, err := w.parsed(w.p)
 	if err != nil {
-		return exit.Usage(want.InFlags(w.cmd.Flags(), err))
+		return text.UsageError(want.InFlags(w.cmd.Flags(), err))
 	}
 	if len(w.apps) == 0 || missingToken(w.p) != "" {
 		return nil
@@ -111,7 +110,7 @@ func (w *writer) flags() error {
 		return err
 	}
 	if w.apps, err = chosen(apps, w.apps); err != nil {
-		return exit.Usage(fmt.Errorf("--app: %w", err))
+		return text.UsageError(fmt.Errorf("--app: %w", err))
 	}
 	return nil
 }
@@ -128,11 +127,11 @@ func (w *writer) printSummary(c *config.Config) {
 		apps = strings.Join(w.apps, ", ")
 	}
 	fmt.Fprintf(out, "wrote %s:\n", w.p.ConfigFile)
-	human.Row(out, "editors", "check it by "+schemaFile+" beside it")
-	human.Row(out, "tables", human.Fold(strings.Join(tables, ", "), 64))
-	human.Row(out, "apps", human.Fold(apps, 64))
-	human.Row(out, "money in", w.currency)
-	human.Row(out, "into", sinks.Redact(c.Jobs[0].Sinks[0]))
+	text.Labeled(out, "editors", "check it by "+schemaFile+" beside it")
+	text.Labeled(out, "tables", text.Fold(strings.Join(tables, ", "), 64))
+	text.Labeled(out, "apps", text.Fold(apps, 64))
+	text.Labeled(out, "money in", w.currency)
+	text.Labeled(out, "into", sinks.Redact(c.Jobs[0].Sinks[0]))
 }
 
 // schemaFile is the name of the schema file to which the config refers, for editors.

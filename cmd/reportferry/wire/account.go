@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
@@ -162,7 +162,7 @@ func (e *Engine) Credential(ctx context.Context, account string) error {
 		_, err = a.Token.Token(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", tokenKey(account), exit.Refused(err))
+		return fmt.Errorf("%s: %w", tokenKey(account), text.RefusedError(err))
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	declared "github.com/reportferry/reportferry/config/apps"
 	"github.com/reportferry/reportferry/internal/rooted"
@@ -48,7 +48,7 @@ type AppsAsk struct {
 
 // DeclaredApps reads the apps that a job's entry declares, with their secrets.
 func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
-	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
+	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, text.RefusedError(err)) }
 	schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone)
 	if err != nil {
 		return nil, refuse(err)

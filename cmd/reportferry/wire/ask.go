@@ -8,7 +8,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -38,7 +38,7 @@ func (a Ask) refuseRange(c config.Job, why string) error {
 // entry stands for the jobs of all its accounts.
 func (e *Engine) Choose(names []string) ([]config.Job, error) {
 	if len(e.Config.Jobs) == 0 {
-		return nil, exit.Usage(errors.New("the config has no jobs; this command needs at least one under jobs"))
+		return nil, text.UsageError(errors.New("the config has no jobs; this command needs at least one under jobs"))
 	}
 	var known []string
 	var chosen []config.Job
@@ -58,7 +58,7 @@ func (e *Engine) Choose(names []string) ([]config.Job, error) {
 		if e.Config.Named(n) != nil {
 			continue
 		}
-		return nil, exit.Usage(fmt.Errorf("no job %q in the config; it has %s", n, strings.Join(known, ", ")))
+		return nil, text.UsageError(fmt.Errorf("no job %q in the config; it has %s", n, strings.Join(known, ", ")))
 	}
 	return chosen, nil
 }
@@ -67,8 +67,8 @@ func (e *Engine) Choose(names []string) ([]config.Job, error) {
 func (e *Engine) ChooseOne(name string) (config.Job, error) {
 	chosen, err := e.Choose([]string{name})
 	if err == nil && len(chosen) > 1 {
-		err = exit.Usage(fmt.Errorf("%s stands for a job of each of %d accounts; name one of them, such as %s", name,
-			len(chosen), chosen[0].Name))
+		err = text.UsageError(fmt.Errorf("%s stands for a job of each of %d accounts; name one of them, such as %s",
+			name, len(chosen), chosen[0].Name))
 	}
 	if err != nil {
 		return config.Job{}, err
@@ -89,9 +89,10 @@ func ChooseJob(c *config.Config, kind, name string) (config.Job, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return config.Job{}, exit.Usage(fmt.Errorf("the config has several jobs of kind %s; say which: --job", kind))
+		return config.Job{}, text.UsageError(fmt.Errorf("the config has several jobs of kind %s; say which: --job",
+			kind))
 	case name != "":
-		return config.Job{}, exit.Usage(fmt.Errorf("no job %q of kind %s in the config", name, kind))
+		return config.Job{}, text.UsageError(fmt.Errorf("no job %q of kind %s in the config", name, kind))
 	}
-	return config.Job{}, exit.Usage(errors.New("the config has no job of kind " + kind))
+	return config.Job{}, text.UsageError(errors.New("the config has no job of kind " + kind))
 }

@@ -10,7 +10,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 )
 
@@ -91,7 +91,7 @@ func (e *Engine) Range(name, from, to string) (first, last civil.Date, err error
 		return first, last, err
 	}
 	if first, last, err = ParseRange(from, to, Today(chosen[0])); err != nil {
-		return first, last, exit.Usage(err)
+		return first, last, text.UsageError(err)
 	}
 	return first, last, nil
 }

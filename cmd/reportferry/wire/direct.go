@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/draft"
 	"github.com/reportferry/reportferry/internal/lazy"
@@ -50,7 +50,7 @@ func (p *Program) Whom() (draft.Service, error) {
 func (p *Program) Take(c *config.Config) error {
 	p.taken = c
 	if err := p.checkToken(c, false); err != nil {
-		return exit.Usage(err)
+		return text.UsageError(err)
 	}
 	return nil
 }
@@ -64,16 +64,17 @@ func (p *Program) Taken() bool { return p.taken != nil }
 func (p *Program) Asking(cmd *cobra.Command, do func(context.Context, *Session) error) error {
 	c, none, err := p.asked(cmd)
 	if err != nil {
-		return exit.Usage(err)
+		return text.UsageError(err)
 	}
 	if c.Service = c.ServiceOf(p.Account); c.Service.Account != p.Account {
-		return exit.Usage(fmt.Errorf("--account %s: there is no such account%s", p.Account, c.NoAccount(p.Account)))
+		return text.UsageError(fmt.Errorf("--account %s: there is no such account%s", p.Account,
+			c.NoAccount(p.Account)))
 	}
 	if err := p.redirect(&c.Service); err != nil {
-		return exit.Usage(err)
+		return text.UsageError(err)
 	}
 	if err := p.checkToken(c, none); err != nil {
-		return exit.Usage(err)
+		return text.UsageError(err)
 	}
 	return p.using(cmd, c, do)
 }
@@ -162,7 +163,7 @@ func (p *Program) Unasked(cmd *cobra.Command) (why string, err error) {
 	c, _, err := p.asked(cmd)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", exit.Usage(err)
+		return "", text.UsageError(err)
 	case err != nil:
 		return p.ConfigFile + " has errors; check says which", nil
 	case p.BaseURL+p.TokenEnv+p.Account != "" || p.Embedded:

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
@@ -68,7 +68,7 @@ func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
 		return nil, err
 	}
 	if err := e.OpenLedger(ctx); err != nil {
-		return nil, errors.Join(exit.Coded(err), e.Close())
+		return nil, errors.Join(text.WithExitCode(err), e.Close())
 	}
 	return e, nil
 }
@@ -88,7 +88,7 @@ func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*
 	}
 	own, err := e.service(c.Service, tries)
 	if err != nil {
-		return nil, errors.Join(exit.Coded(err), e.Close())
+		return nil, errors.Join(text.WithExitCode(err), e.Close())
 	}
 	e.Client, e.Token = own.Client, own.Token
 	e.Bounds = jobs.NewBounds(e.Parallel())
@@ -125,7 +125,7 @@ func (e *Engine) service(s config.Service, tries int) (a Account, err error) {
 	switch {
 	case token != "":
 		if a.Token, err = transport.ParseToken(token, getenv); err != nil {
-			return a, fmt.Errorf("%s: %w", tokenKey(s.Account), exit.Refused(err))
+			return a, fmt.Errorf("%s: %w", tokenKey(s.Account), text.RefusedError(err))
 		}
 		o.Token = a.Token
 	case s.BaseURL != "": // all jobs belong to accounts
@@ -153,7 +153,7 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 		e.Ledger, err = openLedger(ctx, e.Config, e.Task)
 	}
 	if err != nil {
-		return fmt.Errorf("open the ledger: %w", exit.Refused(err))
+		return fmt.Errorf("open the ledger: %w", text.RefusedError(err))
 	}
 	e.onClose(e.Ledger.Close)
 	return nil

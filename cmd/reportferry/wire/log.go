@@ -12,8 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/logs"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
@@ -27,7 +26,7 @@ func (p *Program) Logger(w io.Writer) *slog.Logger {
 		level = max(level, slog.LevelWarn)
 	}
 	if p.JSON() {
-		return slog.New(p.beside(logs.New(w, level).WithAttrs(p.Task.attrs()), level))
+		return slog.New(p.beside(text.NewLogHandler(w, level).WithAttrs(p.Task.attrs()), level))
 	}
 	// People see the progress itself, so of the log they get warnings and errors only.
 	return slog.New(p.beside(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{},
@@ -132,7 +131,7 @@ func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 	add := func(a slog.Attr) bool {
 		retry = retry || a.Key == "wait"
 		if a.Key != "run" { // it would be the same on every line
-			fmt.Fprintf(&b, " %s=%s", a.Key, terminal.Line(human.FirstLine(a.Value.String())))
+			fmt.Fprintf(&b, " %s=%s", a.Key, terminal.Line(text.FirstLine(a.Value.String())))
 		}
 		return true
 	}
@@ -140,15 +139,15 @@ func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 		add(a)
 	}
 	r.Attrs(add)
-	text := b.String()
+	line := b.String()
 	if retry {
-		text = human.Cut(text, width)
+		line = text.Cut(line, width)
 	} else {
-		text = strings.ReplaceAll(human.Fold(text, width-indent), "\n", "\n"+strings.Repeat(" ", indent))
+		line = strings.ReplaceAll(text.Fold(line, width-indent), "\n", "\n"+strings.Repeat(" ", indent))
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, err := io.WriteString(h.w, text+"\n")
+	_, err := io.WriteString(h.w, line+"\n")
 	return err
 }
 

@@ -28,7 +28,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/strict"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
@@ -216,11 +216,11 @@ func (p *Program) loadConfig() (*config.Config, error) {
 	c, err := config.Load(p.ConfigFile, p.LookupEnv)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, exit.Usage(fmt.Errorf("%w\n"+
+		return nil, text.UsageError(fmt.Errorf("%w\n"+
 			"  `reportferry init` writes one, and --config names %s;\n"+
 			"  `reportferry run --to ./out` needs none, and its --help has an example", err, p.elsewhere()))
 	case err != nil:
-		return nil, exit.Usage(err)
+		return nil, text.UsageError(err)
 	}
 	return c, nil
 }
@@ -266,7 +266,7 @@ func (p *Program) WithLedger(cmd *cobra.Command, do func(context.Context, *Sessi
 // use calls do with a session that records nothing, and closes the session and the engine.
 func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) error) error {
 	s := e.Session("")
-	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
+	return errors.Join(text.WithExitCode(do(ctx, s)), s.Close(), e.Close())
 }
 
 // ShowConfig gives the config as it was understood; with names, it has only those jobs. safe
@@ -288,7 +288,7 @@ func (p *Program) ShowConfig(names []string, safe func(string) string) ([]strict
 	}
 	data, err := os.ReadFile(p.ConfigFile)
 	if err != nil {
-		return nil, exit.Usage(err)
+		return nil, text.UsageError(err)
 	}
 	shown, err := config.Show(p.ConfigFile, data, p.LookupEnv, safe)
 	for i, s := range shown {

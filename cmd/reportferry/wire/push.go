@@ -14,7 +14,7 @@ import (
 
 	"gocloud.dev/blob"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/kinds"
 	"github.com/reportferry/reportferry/internal/adjust"
@@ -66,7 +66,7 @@ func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, e
 // the API token; host sets its address and credential.
 func (s *Session) pushing(ctx context.Context, c config.Job, p kinds.Push, a PushAsk,
 	host func(*adjust.Options) error) (out files.Options, client *adjust.Client, err error) {
-	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
+	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, text.RefusedError(err)) }
 	out = files.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Ledger: s.Ledger,
 		MaxRejects:  &outbox.Most{Count: int64(p.MaxRejects.Count), Share: float64(p.MaxRejects.Share)},
@@ -151,7 +151,7 @@ func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, erro
 	}
 	opened, err := bucket.Open(ctx, rawURL)
 	if err != nil {
-		return nil, exit.Refused(err)
+		return nil, text.RefusedError(err)
 	}
 	s.onClose(opened.Close)
 	if s.opened == nil {
@@ -168,7 +168,7 @@ func (s *Session) pushFile(ctx context.Context, arg string, source files.Source,
 	name, dir := arg, ""
 	if u, err := url.Parse(arg); err == nil && u.Scheme == "file" {
 		if dir, err = bucket.Folder(arg); err != nil {
-			return files.Path{}, exit.Refused(err)
+			return files.Path{}, text.RefusedError(err)
 		}
 		name = dir
 	}
@@ -221,7 +221,7 @@ func login(ctx context.Context, l config.Login, key string, getenv func(string) 
 		_, err = auth.Key.Token(ctx)
 	}
 	if err != nil {
-		return auth, fmt.Errorf("service.%s.token: %w", key, exit.Refused(err))
+		return auth, fmt.Errorf("service.%s.token: %w", key, text.RefusedError(err))
 	}
 	return auth, nil
 }

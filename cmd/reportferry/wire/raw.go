@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/raw"
@@ -22,7 +22,7 @@ func (s *Session) Raw(ctx context.Context, c config.Job) (*raw.Store, error) {
 	r := c.Report.Raw
 	dir, err := bucket.Folder(r.URL)
 	if err != nil {
-		return nil, fmt.Errorf("job %s: raw: %w", c.Name, exit.Refused(err))
+		return nil, fmt.Errorf("job %s: raw: %w", c.Name, text.RefusedError(err))
 	}
 	b, err := s.bucket(ctx, r.URL)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/bucket"
@@ -163,7 +163,7 @@ func (s *Session) targets(ctx context.Context, c config.Job) ([]ledger.Target, e
 		}
 		sink, err := s.OpenSink(ctx, rawURL)
 		if err != nil {
-			return nil, fmt.Errorf("job %s: %w", c.Name, exit.Refused(err))
+			return nil, fmt.Errorf("job %s: %w", c.Name, text.RefusedError(err))
 		}
 		t := ledger.Target{Name: sinks.Redact(rawURL), Sink: sink, Store: sink.Store(),
 			NamesMore: sinks.NamesMore(rawURL)}

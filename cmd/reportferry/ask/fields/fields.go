@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/complete"
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -77,7 +77,7 @@ A service that can't be reached is an error; --offline asks nothing.`,
 // flags say not to ask it.
 func (o *options) run(cmd *cobra.Command, p *wire.Program, names []string) error {
 	if len(names) > 0 && (o.search != "" || o.dimensions || o.metrics || o.events) {
-		return exit.Usage(errors.New("a name is shown in whole: leave it out, or --search and its kin"))
+		return text.UsageError(errors.New("a name is shown in whole: leave it out, or --search and its kin"))
 	}
 	if !o.dimensions && !o.metrics && !o.events {
 		o.dimensions, o.metrics, o.events = true, true, true
@@ -92,7 +92,7 @@ func (o *options) run(cmd *cobra.Command, p *wire.Program, names []string) error
 	l := &list{}
 	if why != "" {
 		l.source = "the program's own list: " + why
-		return exit.Coded(o.write(cmd, p, l, names))
+		return text.WithExitCode(o.write(cmd, p, l, names))
 	}
 	return p.Asking(cmd, func(ctx context.Context, s *wire.Session) error {
 		err := l.ask(ctx, s.Client)
@@ -111,7 +111,7 @@ func (o *options) write(cmd *cobra.Command, p *wire.Program, l *list, names []st
 	for _, name := range names {
 		e, ok := l.find(name)
 		if !ok {
-			return exit.Usage(fmt.Errorf("no field %s%s", name, l.near(name)))
+			return text.UsageError(fmt.Errorf("no field %s%s", name, l.near(name)))
 		}
 		found = append(found, e)
 	}

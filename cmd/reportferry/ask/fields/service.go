@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
@@ -54,13 +54,13 @@ func (l *list) ask(ctx context.Context, client *adjust.Client) error {
 		l.events = append(l.events, entry{Field: catalog.Field{Slug: e.ID, Description: e.Name}, kind: event,
 			theirs: true})
 	}
-	l.source = "the program's list and the service's: " + human.Plural(len(events), "event")
+	l.source = "the program's list and the service's: " + text.Plural(len(events), "event")
 	if len(theirs) == 0 {
 		l.source += "; the service doesn't give its lists of fields"
 		return nil
 	}
 	l.take(theirs)
-	l.source += ", " + human.Count(int64(len(l.said))) + " names"
+	l.source += ", " + text.Count(int64(len(l.said))) + " names"
 	return nil
 }
 

@@ -5,16 +5,16 @@ import (
 	"io"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
 // writeWhole writes all that is known of one entry.
 func (e entry) writeWhole(w io.Writer) {
 	fmt.Fprintf(w, "%s, %s\n", e.Slug, article(e.kind))
-	row := func(label, text string) {
-		if text != "" {
-			human.Row(w, label, human.Fold(text, 66))
+	row := func(label, content string) {
+		if content != "" {
+			text.Labeled(w, label, text.Fold(content, 66))
 		}
 	}
 	row("what", e.what())
@@ -88,7 +88,7 @@ func (e entry) dated() string {
 	cohort := strings.Contains(e.Slug, "{p}")
 	switch {
 	case e.Horizon > 0:
-		return fmt.Sprintf("the install; its period has passed %s after it", human.Plural(e.Horizon, "day"))
+		return fmt.Sprintf("the install; its period has passed %s after it", text.Plural(e.Horizon, "day"))
 	case cohort, e.Accumulates, strings.Contains(e.Pattern, "{p}"):
 		return "the install"
 	case strings.Contains(e.Slug, "{m}"):
@@ -150,5 +150,5 @@ func writeJSON(w io.Writer, list []entry) error {
 		}
 		out = append(out, d)
 	}
-	return human.JSON(w, out)
+	return text.JSON(w, out)
 }

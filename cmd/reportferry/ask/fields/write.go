@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
@@ -62,17 +62,17 @@ func writeTables(w io.Writer, list []entry) {
 		of := slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return e.kind != k })
 		if len(of) > 0 {
 			writeTable(w, k, of)
-			fmt.Fprintln(w, human.Plural(len(of), string(k))+"\n")
+			fmt.Fprintln(w, text.Plural(len(of), string(k))+"\n")
 		}
 	}
 	for _, line := range legend(list) {
-		fmt.Fprintln(w, human.Fold(line, 80))
+		fmt.Fprintln(w, text.Fold(line, 80))
 	}
 }
 
 // writeTable writes the entries of a kind. A name is never cut, because users copy it.
 func writeTable(w io.Writer, k kind, list []entry) {
-	g := human.Grid{Heads: []string{strings.ToUpper(string(k))}, Alone: 32, Width: 80}
+	g := text.Grid{Heads: []string{strings.ToUpper(string(k))}, Alone: 32, Width: 80}
 	indent := ""
 	if slices.ContainsFunc(list, func(e entry) bool { return e.mark() != "" }) {
 		indent = "  "

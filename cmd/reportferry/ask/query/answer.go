@@ -17,7 +17,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/disk"
 	"github.com/reportferry/reportferry/internal/table"
@@ -144,7 +144,7 @@ const byteOrderMark = "\ufeff"
 
 // writeTable writes the answer in aligned columns. All of it is kept in memory, to know the widths.
 func (a answer) writeTable(_ context.Context, w io.Writer) error {
-	g := human.Grid{Heads: a.header}
+	g := text.Grid{Heads: a.header}
 	for _, c := range a.columns() {
 		g.Right = append(g.Right, !c.Dimension)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
 )
@@ -51,9 +51,9 @@ that the variable of --token-env holds.`,
 // writeEvents writes a table for people, or all fields as JSON.
 func writeEvents(w io.Writer, list []adjust.Event, asJSON bool) error {
 	if asJSON {
-		return human.JSON(w, append([]adjust.Event{}, list...))
+		return text.JSON(w, append([]adjust.Event{}, list...))
 	}
-	g := human.Grid{
+	g := text.Grid{
 		Heads: []string{"SLUG", "NAME", "SECTION", "FORMAT", "APPS"},
 		Right: []bool{false, false, false, false, true}, Most: []int{24, 20, 12, 8, 0},
 	}
@@ -61,6 +61,6 @@ func writeEvents(w io.Writer, list []adjust.Event, asJSON bool) error {
 		g.Rows = append(g.Rows, []string{e.ID, e.Name, e.Section, e.Formatting, fmt.Sprint(len(e.AppTokens))})
 	}
 	g.Write(w)
-	fmt.Fprintln(w, human.Plural(len(list), "event"))
+	fmt.Fprintln(w, text.Plural(len(list), "event"))
 	return nil
 }

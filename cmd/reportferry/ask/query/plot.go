@@ -10,7 +10,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/plot"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 )
@@ -53,7 +53,7 @@ func (a answer) plot(w io.Writer) error {
 			return err
 		}
 		fmt.Fprintln(w)
-		plot.Write(w, c.Name, series(sums, columns[date].Type))
+		text.Plot(w, c.Name, series(sums, columns[date].Type))
 	}
 	return nil
 }
@@ -72,16 +72,16 @@ func notSummed(name string, columns []table.Column, date int) string {
 
 // series returns a point for each sum, in the order of their dates. A missing day between two
 // others becomes a hole.
-func series(sums map[string]float64, of catalog.Type) (points []plot.Point) {
+func series(sums map[string]float64, of catalog.Type) (points []text.PlotPoint) {
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		if n := len(points); n > 0 && of == catalog.Day {
 			last, err := civil.ParseDate(points[n-1].Name)
 			day, failed := civil.ParseDate(name)
 			for gap := last.AddDays(1); err == nil && failed == nil && gap.Before(day); gap = gap.AddDays(1) {
-				points = append(points, plot.Point{Name: gap.String(), Hole: true})
+				points = append(points, text.PlotPoint{Name: gap.String(), Hole: true})
 			}
 		}
-		points = append(points, plot.Point{Name: name, Value: sums[name]})
+		points = append(points, text.PlotPoint{Name: name, Value: sums[name]})
 	}
 	return points
 }

@@ -13,8 +13,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -41,16 +40,17 @@ The exit code is 3 when there is nothing to accept.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if strings.TrimSpace(reason) == "" {
-				return exit.Usage(errors.New("--reason: want a text that says why the rows may go; it is recorded"))
+				return text.UsageError(errors.New("--reason: want a text that says why the rows may go; it is " +
+					"recorded"))
 			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				accepted, err := accept(ctx, s, names[0], days, &ledger.Acceptance{At: time.Now().UTC(), Reason: reason,
 					Person: true})
 				if n := len(accepted); n > 0 {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s accepted, %s\n",
-						names[0], human.Plural(n, "partition"), human.Range(accepted[0], accepted[n-1]))
+						names[0], text.Plural(n, "partition"), text.DayRange(accepted[0], accepted[n-1]))
 				} else if err == nil {
-					err = &exit.Error{Code: jobs.ExitSome,
+					err = &text.ExitError{Code: jobs.ExitSome,
 						Err: fmt.Errorf("%s: nothing of these days is held back, or differs for good", names[0])}
 				}
 				return err
@@ -71,8 +71,8 @@ func accept(ctx context.Context, s *wire.Session, name, days string, why *ledger
 		return nil, err
 	}
 	if job.Report == nil {
-		return nil, exit.Usage(fmt.Errorf("job %s is of kind %s; only those of kind report hold answers back", name,
-			job.Kind))
+		return nil, text.UsageError(fmt.Errorf("job %s is of kind %s; only those of kind report hold answers back",
+			name, job.Kind))
 	}
 	var first, last civil.Date
 	if days != "" {

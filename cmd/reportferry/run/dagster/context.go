@@ -21,7 +21,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
@@ -66,7 +66,7 @@ type window struct {
 // Open reads the step that the environment names. stdout and stderr are where messages go when the
 // step reads them there.
 func Open(lookup func(string) (string, bool), stdout, stderr io.Writer) (*Pipes, error) {
-	text, set := lookup(Variable)
+	variable, set := lookup(Variable)
 	if !set {
 		return nil, nil
 	}
@@ -75,8 +75,8 @@ func Open(lookup func(string) (string, bool), stdout, stderr io.Writer) (*Pipes,
 		Path string `json:"path"`
 		Data *step  `json:"data"`
 	}
-	if err := decode(text, &at); err != nil {
-		return nil, exit.Usage(fmt.Errorf("%s: %w", Variable, err))
+	if err := decode(variable, &at); err != nil {
+		return nil, text.UsageError(fmt.Errorf("%s: %w", Variable, err))
 	}
 	switch {
 	case at.Data != nil:
@@ -87,20 +87,20 @@ func Open(lookup func(string) (string, bool), stdout, stderr io.Writer) (*Pipes,
 			err = json.Unmarshal(content, &p.step)
 		}
 		if err != nil {
-			return nil, exit.Usage(fmt.Errorf("%s: %w", Variable, err))
+			return nil, text.UsageError(fmt.Errorf("%s: %w", Variable, err))
 		}
 	default:
-		return nil, exit.Usage(fmt.Errorf("%s: want a path or data; other ways to pass the context aren't known here",
-			Variable))
+		return nil, text.UsageError(fmt.Errorf("%s: want a path or data; other ways to pass the context aren't known "+
+			"here", Variable))
 	}
-	text, _ = lookup(messages)
+	variable, _ = lookup(messages)
 	var way struct {
 		Path     string `json:"path"`
 		Stdio    string `json:"stdio"`
 		Buffered string `json:"buffered_stdio"`
 	}
-	if err := decode(text, &way); err != nil {
-		return nil, exit.Usage(fmt.Errorf("%s: %w", messages, err))
+	if err := decode(variable, &way); err != nil {
+		return nil, text.UsageError(fmt.Errorf("%s: %w", messages, err))
 	}
 	p.file = way.Path
 	switch way.Stdio + way.Buffered {
@@ -110,7 +110,7 @@ func Open(lookup func(string) (string, bool), stdout, stderr io.Writer) (*Pipes,
 		p.to = stderr
 	default:
 		if p.file == "" {
-			return nil, exit.Usage(fmt.Errorf("%s: want a path, or stdout or stderr; messages to object stores "+
+			return nil, text.UsageError(fmt.Errorf("%s: want a path, or stdout or stderr; messages to object stores "+
 				"aren't known here", messages))
 		}
 	}
@@ -155,7 +155,7 @@ func (p *Pipes) Range() (first, last string, asked bool, err error) {
 		return "", "", false, nil
 	}
 	if err != nil {
-		return "", "", false, exit.Usage(fmt.Errorf("the partition of Dagster's step: %w", err))
+		return "", "", false, text.UsageError(fmt.Errorf("the partition of Dagster's step: %w", err))
 	}
 	return first, last, true, nil
 }

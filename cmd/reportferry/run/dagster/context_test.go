@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
@@ -68,7 +68,7 @@ func TestRange(t *testing.T) {
 		}
 		first, last, asked, err := p.Range()
 		if first != c.first || last != c.last || asked != (c.first != "") || (err == nil) != (c.err == "") ||
-			err != nil && (!strings.Contains(err.Error(), c.err) || exit.CodeOf(err) != 2) {
+			err != nil && (!strings.Contains(err.Error(), c.err) || text.ExitCode(err) != 2) {
 			t.Errorf("%s: %s to %s, %v, %v", c.name, first, last, asked, err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(way, err)
 		}
-		failed := &exit.Error{Code: 2, Err: errors.New("wrong")}
+		failed := &text.ExitError{Code: 2, Err: errors.New("wrong")}
 		if err := errors.Join(l.(*Pipes).message("log", about{"message": "hi"}),
 			l.Closed(t.Context(), 2, failed)); err != nil {
 			t.Error(err)
@@ -123,7 +123,7 @@ func TestOpen(t *testing.T) {
 		"no way out":      {Variable: param(t, about{"path": file})},
 		"no file":         {Variable: param(t, about{"path": file + "x"}), messages: param(t, about{"path": to})},
 	} {
-		if p, err := Open(lookup(vars), nil, nil); err == nil || p != nil || exit.CodeOf(err) != 2 {
+		if p, err := Open(lookup(vars), nil, nil); err == nil || p != nil || text.ExitCode(err) != 2 {
 			t.Errorf("%s: %v %v", what, p, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/run/result"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -61,10 +61,10 @@ func (p *Pipes) Closed(_ context.Context, code int, err error) error {
 	params := map[string]any{}
 	if code != jobs.ExitDone {
 		said := fmt.Sprintf("exit code %d", code)
-		if silent := (*exit.Error)(nil); err != nil && (!errors.As(err, &silent) || silent.Err != nil) {
+		if silent := (*text.ExitError)(nil); err != nil && (!errors.As(err, &silent) || silent.Err != nil) {
 			said = err.Error()
 		}
-		params["exception"] = map[string]any{"message": said, "stack": []string{}, "name": exit.Reason(err),
+		params["exception"] = map[string]any{"message": said, "stack": []string{}, "name": text.FailureReason(err),
 			"cause": nil, "context": nil}
 	}
 	return p.message("closed", params)
@@ -112,18 +112,18 @@ func (p *Pipes) materialized(asset string, j result.Job) error {
 		rows += p.Rows
 		fmt.Fprintf(all, "%s %s\n", p.Partition, p.Hash)
 	}
-	about := map[string]any{"partitions": number(len(j.Partitions)), "rows": number(rows)}
+	about := map[string]any{"partitions": numberValue(len(j.Partitions)), "rows": numberValue(rows)}
 	if len(j.Partitions) == 1 {
 		one := j.Partitions[0]
-		about["dagster/partition_row_count"] = number(one.Rows)
-		about["state"], about["finality"] = text(one.State), text(cmp.Or(one.Finality, "unknown"))
-		about["sums"] = object(one.Sums)
+		about["dagster/partition_row_count"] = numberValue(one.Rows)
+		about["state"], about["finality"] = textValue(one.State), textValue(cmp.Or(one.Finality, "unknown"))
+		about["sums"] = jsonValue(one.Sums)
 		if len(one.Sinks) > 0 {
-			about["dagster/uri"] = text(one.Sinks[0].Sink)
-			about["key"] = text(one.Sinks[0].Key)
+			about["dagster/uri"] = textValue(one.Sinks[0].Sink)
+			about["key"] = textValue(one.Sinks[0].Key)
 		}
 		if one.Fetched != nil {
-			about["fetched"] = text(one.Fetched.UTC().Format(time.RFC3339))
+			about["fetched"] = textValue(one.Fetched.UTC().Format(time.RFC3339))
 		}
 	} else {
 		version = hex.EncodeToString(all.Sum(nil))
@@ -172,23 +172,26 @@ func (p *Pipes) checked(ctx context.Context, s *wire.Session, asset string, j re
 			unchecked++
 		}
 	}
-	problems := object(append([]ledger.Problem{}, in.Problems...))
+	problems := jsonValue(append([]ledger.Problem{}, in.Problems...))
 	check(Reconciled, len(differing) == 0, "ERROR", map[string]any{
-		"partitions": number(len(j.Partitions)), "unchecked": number(unchecked), "differing": object(differing),
-		"problems": problems,
+		"partitions": numberValue(len(j.Partitions)), "unchecked": numberValue(unchecked),
+		"differing": jsonValue(differing),
+		"problems":  problems,
 	})
 	if c.Sinks != nil {
-		check(Fresh, in.Missing() == 0, "WARN", map[string]any{"missing": number(in.Missing()),
-			"newest_complete": text(cmp.Or(j.Newest, "none")), "problems": problems})
+		check(Fresh, in.Missing() == 0, "WARN", map[string]any{"missing": numberValue(in.Missing()),
+			"newest_complete": textValue(cmp.Or(j.Newest, "none")), "problems": problems})
 	}
 	return errors.Join(errs...)
 }
 
-// number returns a whole number in the form of Dagster's metadata.
-func number[N int | int64](n N) map[string]any { return map[string]any{"raw_value": n, "type": "int"} }
+// numberValue returns a whole number in the form of Dagster's metadata.
+func numberValue[N int | int64](n N) map[string]any {
+	return map[string]any{"raw_value": n, "type": "int"}
+}
 
-// text returns a text in the form of Dagster's metadata.
-func text(s string) map[string]any { return map[string]any{"raw_value": s, "type": "text"} }
+// textValue returns a text in the form of Dagster's metadata.
+func textValue(s string) map[string]any { return map[string]any{"raw_value": s, "type": "text"} }
 
-// object returns any value in the form of Dagster's metadata.
-func object(v any) map[string]any { return map[string]any{"raw_value": v, "type": "json"} }
+// jsonValue returns any value in the form of Dagster's metadata.
+func jsonValue(v any) map[string]any { return map[string]any{"raw_value": v, "type": "json"} }

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/console"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/notify"
 	"github.com/reportferry/reportferry/jobs"
@@ -48,7 +48,7 @@ for them. What can't be sent doesn't change a run, and is sent by the next one.`
 // try sends a test message to each receiver of the config, and prints how that went.
 func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 	if len(s.Config.Notify) == 0 {
-		return exit.Usage(errors.New("the config has nobody under notify; config/README.md says how to name them"))
+		return text.UsageError(errors.New("the config has nobody under notify; config/README.md says how to name them"))
 	}
 	m := notify.Message{
 		Title: "reportferry: a test", Lines: []string{"Messages arrive here."}, Link: s.Config.Console,
@@ -71,7 +71,7 @@ func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "notify[%d] %s: sent\n", i, c.URL)
 	}
 	if failed > 0 {
-		return exit.Silent(jobs.ExitFailed)
+		return text.SilentExit(jobs.ExitFailed)
 	}
 	return nil
 }

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/adjust"
 	pages "github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/internal/notify"
@@ -136,7 +135,7 @@ func reasonOf(err error) string {
 	_, header := errors.AsType[*table.HeaderError](err)
 	refused, _ := errors.AsType[*adjust.Error](err)
 	switch {
-	case exit.Reason(err) == "denied":
+	case text.FailureReason(err) == "denied":
 		return notify.Denied
 	case errors.Is(err, sinks.ErrConflict), errors.Is(err, sinks.ErrForeign):
 		return notify.Conflict
@@ -147,9 +146,9 @@ func reasonOf(err error) string {
 }
 
 // short returns the first line of a text, cut to the 200 characters that a message has room for.
-func short(text string) string {
+func short(message string) string {
 	const most = 200
-	line := []rune(human.FirstLine(text))
+	line := []rune(text.FirstLine(message))
 	if len(line) > most {
 		line = append(line[:most-3], []rune("...")...)
 	}

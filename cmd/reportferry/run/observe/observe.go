@@ -19,7 +19,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/console"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	pages "github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/internal/telemetry"
@@ -63,11 +63,12 @@ func start(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric
 		return value
 	}
 	t, err := telemetry.Start(ctx, telemetry.Options{
-		Getenv: getenv, Version: p.Version, Process: p.Task.Process(), Trace: p.Task.Trace(), Reason: exit.Reason,
-		Log: log, Scrape: reader, ManyRuns: reader != nil,
+		Getenv: getenv, Version: p.Version, Process: p.Task.Process(), Trace: p.Task.Trace(),
+		Reason: text.FailureReason,
+		Log:    log, Scrape: reader, ManyRuns: reader != nil,
 	})
 	if err != nil {
-		return nil, exit.Usage(err)
+		return nil, text.UsageError(err)
 	}
 	return t, nil
 }

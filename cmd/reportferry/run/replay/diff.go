@@ -10,7 +10,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/report"
@@ -46,7 +46,7 @@ as the service wrote them.`,
 				}
 				c, err := comparing(args[1], against, wire.Today(job))
 				if err != nil {
-					return exit.Usage(err)
+					return text.UsageError(err)
 				}
 				c.By = by
 				_, kind, err := open(ctx, s, args[0], wire.Ask{})

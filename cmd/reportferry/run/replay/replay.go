@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -49,7 +49,7 @@ as -30d, yesterday or today, in the zone of the job's report.
 A partition whose answer is missing or damaged is named and stays as it is. The
 exit code is then 3, or 1 when nothing could be made.
 
-` + exit.Help(),
+` + text.ExitHelp(),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
@@ -87,7 +87,7 @@ func open(ctx context.Context, s *wire.Session, name string, a wire.Ask) (jobs.J
 		return jobs.Job{}, nil, err
 	}
 	if c.Report == nil {
-		return jobs.Job{}, nil, exit.Usage(fmt.Errorf("job %s is of kind %s; only those of kind report have raw "+
+		return jobs.Job{}, nil, text.UsageError(fmt.Errorf("job %s is of kind %s; only those of kind report have raw "+
 			"answers", name, c.Kind))
 	}
 	job, err := s.Job(ctx, c, a)

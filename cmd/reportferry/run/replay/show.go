@@ -11,7 +11,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/report"
 )
@@ -29,7 +29,7 @@ var marks = map[string]string{report.Appeared: "+", report.Vanished: "-", report
 // writeTable writes each row under its dimensions, because several of them don't fit on a line
 // beside their numbers.
 func (s shown) writeTable(w io.Writer) error {
-	name := human.Range(s.Is.Partition, s.Is.Partition)
+	name := text.DayRange(s.Is.Partition, s.Is.Partition)
 	if s.Only {
 		fmt.Fprintf(w, "%s %s\n  is   %s\nThere is no other content to compare it with.\n", s.job, name,
 			contentLine(s.Is))
@@ -42,10 +42,10 @@ func (s shown) writeTable(w io.Writer) error {
 		count[r.Change]++
 	}
 	what := "by " + strings.Join(s.Dimensions, ", ")
-	fmt.Fprintln(w, human.Fold(fmt.Sprintf("%d appeared, %d vanished, %d changed, %d are the same, %s",
+	fmt.Fprintln(w, text.Fold(fmt.Sprintf("%d appeared, %d vanished, %d changed, %d are the same, %s",
 		count[report.Appeared], count[report.Vanished], count[report.Changed], s.Same, what), 80))
 	if len(s.Left) > 0 {
-		fmt.Fprintln(w, human.Fold("not compared: "+strings.Join(s.Left, ", "), 80))
+		fmt.Fprintln(w, text.Fold("not compared: "+strings.Join(s.Left, ", "), 80))
 	}
 	wide := 0
 	for _, metric := range s.Metrics {
@@ -58,21 +58,21 @@ func (s shown) writeTable(w io.Writer) error {
 	for _, r := range rows {
 		var names []string
 		for i, cell := range r.Key {
-			names = append(names, human.Line(s.Dimensions[i]+" "+cmp.Or(cell, "(blank)")))
+			names = append(names, text.OneLine(s.Dimensions[i]+" "+cmp.Or(cell, "(blank)")))
 		}
-		fmt.Fprintf(w, "\n%s %s\n", marks[r.Change], strings.ReplaceAll(human.Fold(strings.Join(names, ", "), 78), "\n",
+		fmt.Fprintf(w, "\n%s %s\n", marks[r.Change], strings.ReplaceAll(text.Fold(strings.Join(names, ", "), 78), "\n",
 			"\n  "))
 		for _, n := range r.Numbers {
-			text := human.Line(cmp.Or(n.Was, "NULL") + " -> " + cmp.Or(n.Is, "NULL"))
+			change := text.OneLine(cmp.Or(n.Was, "NULL") + " -> " + cmp.Or(n.Is, "NULL"))
 			switch {
 			case r.Change == report.Appeared:
-				text = human.Line(cmp.Or(n.Is, "NULL"))
+				change = text.OneLine(cmp.Or(n.Is, "NULL"))
 			case r.Change == report.Vanished:
-				text = human.Line(cmp.Or(n.Was, "NULL"))
+				change = text.OneLine(cmp.Or(n.Was, "NULL"))
 			case n.Delta != "":
-				text += "  (" + human.Signed(n.Delta) + ")"
+				change += "  (" + text.Signed(n.Delta) + ")"
 			}
-			fmt.Fprintf(w, "    %s  %s\n", runewidth.FillRight(n.Metric, wide), text)
+			fmt.Fprintf(w, "    %s  %s\n", runewidth.FillRight(n.Metric, wide), change)
 		}
 	}
 	if more := len(s.Rows) - len(rows); more > 0 {
@@ -83,7 +83,7 @@ func (s shown) writeTable(w io.Writer) error {
 
 // contentLine writes which content a record has, when it was fetched, and its rows.
 func contentLine(e ledger.Record) string {
-	return fmt.Sprintf("%d, fetched %s, %s rows", e.Seq, e.Fetched.UTC().Format(time.RFC3339), human.Count(e.Rows))
+	return fmt.Sprintf("%d, fetched %s, %s rows", e.Seq, e.Fetched.UTC().Format(time.RFC3339), text.Count(e.Rows))
 }
 
 // A row is a row of the difference as JSON, and a number says what became of one of its metrics.
@@ -108,7 +108,7 @@ type (
 func (s shown) writeJSON(w io.Writer) error {
 	var rows []row
 	for _, r := range s.Rows {
-		out := row{s.job, human.Range(s.Is.Partition, s.Is.Partition), s.Was.Seq, s.Is.Seq, r.Change,
+		out := row{s.job, text.DayRange(s.Is.Partition, s.Is.Partition), s.Was.Seq, s.Is.Seq, r.Change,
 			map[string]string{}, map[string]number{}}
 		for i, cell := range r.Key {
 			out.Key[s.Dimensions[i]] = cell
@@ -118,7 +118,7 @@ func (s shown) writeJSON(w io.Writer) error {
 		}
 		rows = append(rows, out)
 	}
-	return human.JSONLines(w, rows)
+	return text.JSONLines(w, rows)
 }
 
 // writeCSV writes each number of each row on a line, under its dimensions.

@@ -19,7 +19,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/invopop/jsonschema"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
@@ -158,9 +158,9 @@ func Of(ctx context.Context, s *wire.Ran) (Run, error) {
 func None(began time.Time, err error) Run {
 	run := Run{Form: Form, Began: began.UTC(), Ended: time.Now().UTC(), Jobs: []Job{}}
 	run.Seconds = run.Ended.Sub(run.Began).Seconds()
-	run.Exit = exit.CodeOf(err)
-	if silent := (*exit.Error)(nil); err != nil && (!errors.As(err, &silent) || silent.Err != nil) {
-		run.Error, run.Reason = err.Error(), exit.Reason(err)
+	run.Exit = text.ExitCode(err)
+	if silent := (*text.ExitError)(nil); err != nil && (!errors.As(err, &silent) || silent.Err != nil) {
+		run.Error, run.Reason = err.Error(), text.FailureReason(err)
 	}
 	run.Outcome = wording.Meaning(run.Exit)
 	return run
@@ -178,7 +178,7 @@ func jobOf(res ledger.Result) Job {
 		Failures: []Failure{}, Partitions: []Partition{}, Problems: append([]ledger.Problem{}, res.Problems...),
 	}
 	for i, err := range res.Errs {
-		f := Failure{Reason: exit.Reason(err), Error: err.Error()}
+		f := Failure{Reason: text.FailureReason(err), Error: err.Error()}
 		if i < len(res.Failures) {
 			f.Unit = res.Failures[i].Unit
 		}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/wording"
 )
@@ -29,7 +29,7 @@ type Output struct {
 // of a result file must exist, because a run whose result can't be read isn't worth beginning.
 func Open(p *wire.Program, out io.Writer) (*Output, error) {
 	if p.ResultForm != "json" && p.ResultForm != "kestra" {
-		return nil, exit.Usage(fmt.Errorf("--result-format %q: want json or kestra", p.ResultForm))
+		return nil, text.UsageError(fmt.Errorf("--result-format %q: want json or kestra", p.ResultForm))
 	}
 	if p.Result == "" && p.ResultForm == "json" {
 		return nil, nil
@@ -43,7 +43,7 @@ func Open(p *wire.Program, out io.Writer) (*Output, error) {
 	}
 	dir := filepath.Dir(o.path)
 	if at, err := os.Stat(dir); err != nil || !at.IsDir() {
-		return nil, exit.Usage(fmt.Errorf("--result %s: the folder %s isn't there; make it first", o.path, dir))
+		return nil, text.UsageError(fmt.Errorf("--result %s: the folder %s isn't there; make it first", o.path, dir))
 	}
 	return o, nil
 }

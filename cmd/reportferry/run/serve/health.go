@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/jobs"
 )
 
@@ -210,18 +210,18 @@ func (d *daemon) status() string {
 			next = j
 		}
 	}
-	text := human.Plural(known, "job")
+	status := text.Plural(known, "job")
 	switch {
 	case len(running) > 3:
-		text += "; running: " + human.Plural(len(running), "job")
+		status += "; running: " + text.Plural(len(running), "job")
 	case len(running) > 0:
-		text += "; running: " + strings.Join(running, ", ")
+		status += "; running: " + strings.Join(running, ", ")
 	}
 	if next != nil {
-		text += fmt.Sprintf("; next: %s at %s", next.name, next.next.Format("2006-01-02 15:04 MST"))
+		status += fmt.Sprintf("; next: %s at %s", next.name, next.next.Format("2006-01-02 15:04 MST"))
 	}
 	if err := d.reading.refused; err != nil {
-		text += "; the config was refused, and the one before stays: " + human.FirstLine(err.Error())
+		status += "; the config was refused, and the one before stays: " + text.FirstLine(err.Error())
 	}
-	return text
+	return status
 }

@@ -14,7 +14,7 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/robfig/cron/v3"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 )
@@ -182,7 +182,7 @@ func (d *daemon) begin(ctx context.Context, list []*job) {
 		}()
 		ended, err := d.do(ctx, g.engine, names, over)
 		if code = ended; err != nil {
-			code = exit.CodeOf(err)
+			code = text.ExitCode(err)
 			d.log.Error("the jobs could not be run", "jobs", strings.Join(names, ", "), "error", err)
 		}
 	})

@@ -21,7 +21,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/run/observe"
 	"github.com/reportferry/reportferry/cmd/reportferry/see/console"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
@@ -70,7 +70,7 @@ for Docker Compose, and probes for Kubernetes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if ask {
-				return exit.Coded(probe(cmd.Context(), listening.Address(), cmd.OutOrStdout()))
+				return text.WithExitCode(probe(cmd.Context(), listening.Address(), cmd.OutOrStdout()))
 			}
 			return serve(cmd, p, do, listening)
 		},
@@ -106,11 +106,11 @@ func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Liste
 	}
 	var err error
 	if d.pet, err = feeding(); err != nil {
-		return exit.Usage(err)
+		return text.UsageError(err)
 	}
 	g, err := d.open(ctx)
 	if err != nil {
-		return exit.Coded(err)
+		return text.WithExitCode(err)
 	}
 	d.install(g)
 	defer d.close()

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -30,7 +30,7 @@ const most = 6
 // the next run is due. After a run that changed nothing it writes at most a hint at --name.
 func Run(w io.Writer, s *wire.Ran, now time.Time) {
 	list, results := s.List, s.Record.Results
-	g := human.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true},
+	g := text.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true},
 		Most: []int{32}}
 	how, more := "", 0
 	var pushed []string
@@ -52,8 +52,8 @@ func Run(w io.Writer, s *wire.Ran, now time.Time) {
 		for _, target := range list[i].Targets {
 			at, read := reading(target, list[i].Table)
 			has := r.Stored
-			g.Rows = append(g.Rows, []string{list[i].Table, human.Count(has.Rows), fmt.Sprint(has.Partitions),
-				human.Range(has.Newest, has.Newest), at})
+			g.Rows = append(g.Rows, []string{list[i].Table, text.Count(has.Rows), fmt.Sprint(has.Partitions),
+				text.DayRange(has.Newest, has.Newest), at})
 			if how == "" {
 				how = read
 			}
@@ -63,7 +63,7 @@ func Run(w io.Writer, s *wire.Ran, now time.Time) {
 		fmt.Fprintln(w)
 		g.Write(w)
 		if more > 0 {
-			fmt.Fprintf(w, "and %s more; `reportferry status%s` shows all\n", human.Plural(more, "table"), s.Again())
+			fmt.Fprintf(w, "and %s more; `reportferry status%s` shows all\n", text.Plural(more, "table"), s.Again())
 		}
 		if how != "" {
 			fmt.Fprintf(w, "\n%s\n", how)
@@ -78,13 +78,13 @@ func Run(w io.Writer, s *wire.Ran, now time.Time) {
 	}
 	fmt.Fprintln(w)
 	writePushed(w, s.Session, pushed)
-	fmt.Fprintln(w, human.Fold(Next(s.Session, list, now), 80))
+	fmt.Fprintln(w, text.Fold(Next(s.Session, list, now), 80))
 	if s.Taken() {
 		file := s.ConfigFile
 		if _, err := os.Stat(file); err == nil {
 			file = list[0].Name + ".yml" // an existing file isn't overwritten
 		}
-		fmt.Fprintf(w, "%s\n", human.Fold("For backfill, status and serve: the same with --print-config >"+file, 80))
+		fmt.Fprintf(w, "%s\n", text.Fold("For backfill, status and serve: the same with --print-config >"+file, 80))
 	}
 }
 

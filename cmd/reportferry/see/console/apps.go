@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	declared "github.com/reportferry/reportferry/config/apps"
@@ -122,7 +122,7 @@ func within(field string) func(path string) bool {
 }
 
 // plural returns the number of values, to be shown in their place.
-func plural(n int, noun string) string { return "(" + human.Plural(n, noun) + ")" }
+func plural(n int, noun string) string { return "(" + text.Plural(n, noun) + ")" }
 
 // plain returns a value in JSON's types. It turns references into secrets, which Mask hides.
 func plain(v any) any {

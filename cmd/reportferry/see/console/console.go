@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/want"
 	"github.com/reportferry/reportferry/internal/bucket"
@@ -58,7 +58,7 @@ without a server; index.html is the first page.`,
 				}
 				b, err := bucket.Open(ctx, want.SinkURL(".", export))
 				if err != nil {
-					return fmt.Errorf("--export: %w", exit.Refused(err))
+					return fmt.Errorf("--export: %w", text.RefusedError(err))
 				}
 				did, err := c.Export(ctx, b)
 				if err = errors.Join(err, b.Close()); err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/access"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/loopback"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -89,11 +89,11 @@ func (l *Listening) Closed() bool { return l.token == "" && !loopback.Is(l.addre
 func (l *Listening) ShowBeside(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler,
 	probes func(whole bool) http.Handler) (address string, stop func(), err error) {
 	if pages, err = l.guarded(ctx, p, log, pages, probes); err != nil {
-		return "", nil, exit.Coded(err)
+		return "", nil, text.WithExitCode(err)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", l.address)
 	if err != nil {
-		return "", nil, exit.Coded(fmt.Errorf("--listen: %w", err))
+		return "", nil, text.WithExitCode(fmt.Errorf("--listen: %w", err))
 	}
 	server := serverOf(pages, log, l.most)
 	over := make(chan struct{})
@@ -185,7 +185,7 @@ func (l *Listening) secret(ctx context.Context, p *wire.Program) (string, error)
 	token, err := p.Secret(ctx, l.token)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("--token: %w", exit.Refused(err))
+		return "", fmt.Errorf("--token: %w", text.RefusedError(err))
 	case len(token) < tokenLength:
 		return "", fmt.Errorf("--token: %w: the token has %d characters, want %d at least, such as `openssl rand "+
 			"-hex 16` prints", ledger.ErrRefused, len(token), tokenLength)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
@@ -58,8 +58,8 @@ func TestWhoMayListen(t *testing.T) {
 				t.Errorf("%s is allowed", c.args)
 			}
 		case c.says == "" || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), secret) ||
-			exit.CodeOf(err) != 2:
-			t.Errorf("%s: exit code %d: %v", c.args, exit.CodeOf(err), err)
+			text.ExitCode(err) != 2:
+			t.Errorf("%s: exit code %d: %v", c.args, text.ExitCode(err), err)
 		}
 	}
 }

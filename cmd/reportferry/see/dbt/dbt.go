@@ -19,8 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/inspect"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/views"
@@ -65,8 +64,8 @@ is there. A file of somebody else in the place of one is refused.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if out == "" {
-				return exit.Usage(errors.New("--out: want the folder of the project, such as ./dbt; it is made if " +
-					"it isn't there"))
+				return text.UsageError(errors.New("--out: want the folder of the project, such as ./dbt; it is made " +
+					"if it isn't there"))
 			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				chosen, err := s.Choose(names)
@@ -87,8 +86,8 @@ is there. A file of somebody else in the place of one is refused.`,
 				for _, l := range made.left {
 					p.Note(cmd.ErrOrStderr(), "left out: "+l)
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s of %s; next: cd %s && dbt build\n", human.Plural(len(files), "file"),
-					human.Plural(len(made.tables), "table"), out)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s of %s; next: cd %s && dbt build\n", text.Plural(len(files), "file"),
+					text.Plural(len(made.tables), "table"), out)
 				return nil
 			})
 		},
@@ -134,7 +133,7 @@ type project struct {
 func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect string, by []string) (*project, error) {
 	d, err := dialectOf(chosen, dialect)
 	if err != nil {
-		return nil, exit.Usage(err)
+		return nil, text.UsageError(err)
 	}
 	p := &project{Dialect: d, prefix: cmp.Or(s.Config.States, state.Prefix), labels: map[string]bool{}}
 	var names []string
@@ -169,8 +168,8 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 			target, address = job.Targets[0], c.Sinks[0]
 		}
 		if job.Targets[0].Store != target.Store {
-			return nil, exit.Usage(fmt.Errorf("the table %s is in %s, and others are in %s: a source of dbt is one "+
-				"place; "+
+			return nil, text.UsageError(fmt.Errorf("the table %s is in %s, and others are in %s: a source of dbt is "+
+				"one place; "+
 				"name the jobs of one of them, and write a project for each", c.Table, job.Targets[0].Name,
 				target.Name))
 		}
@@ -188,8 +187,8 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 		p.tables, names = append(p.tables, t), append(names, c.Table)
 	}
 	if len(p.tables) == 0 {
-		return nil, exit.Usage(fmt.Errorf("no job has a table that dbt reads by the SQL of %s; want one with a sink "+
-			"in a folder, a bucket, "+
+		return nil, text.UsageError(fmt.Errorf("no job has a table that dbt reads by the SQL of %s; want one with a "+
+			"sink in a folder, a bucket, "+
 			"BigQuery or Postgres", d.Name))
 	}
 	if p.at, err = placeOf(target, address, d); err != nil {
@@ -202,7 +201,7 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 		without := slices.DeleteFunc(slices.Clone(p.tables),
 			func(t table) bool { return slices.Contains(t.sums.By, name) })
 		if len(without) == len(p.tables) {
-			return nil, exit.Usage(fmt.Errorf("--by %s: no table has such a dimension beside its date", name))
+			return nil, text.UsageError(fmt.Errorf("--by %s: no table has such a dimension beside its date", name))
 		}
 		for _, t := range without {
 			p.left = append(p.left, fmt.Sprintf("%s: --by %s, which isn't a dimension of it beside its date", t.Table,

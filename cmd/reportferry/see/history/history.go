@@ -19,7 +19,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -121,8 +121,8 @@ func readHistory(ctx context.Context, s *wire.Session, name string, first, last 
 		return t, err
 	}
 	if job.Sinks == nil {
-		return t, exit.Usage(fmt.Errorf("job %s: its kind, %s, fills no table, so that nothing of it has a history",
-			job.Name, job.Kind))
+		return t, text.UsageError(fmt.Errorf("job %s: its kind, %s, fills no table, so that nothing of it has a "+
+			"history", job.Name, job.Kind))
 	}
 	table, err := s.Ledger.Table(ctx, job.Table)
 	if err != nil {
@@ -165,7 +165,7 @@ func (t tableHistory) known(records []ledger.Record) error {
 			if near := catalog.Nearest(m, all); len(near) > 0 {
 				hint = "; did you mean " + strings.Join(near, " or ") + "?"
 			}
-			return exit.Usage(fmt.Errorf("--metric %s: the ledger has no sum of it, because the job has no such "+
+			return text.UsageError(fmt.Errorf("--metric %s: the ledger has no sum of it, because the job has no such "+
 				"metric, or it doesn't add up%s; it has %s",
 				m, hint, strings.Join(all, ", ")))
 		}

@@ -9,7 +9,7 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -117,28 +117,28 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 				finals[one.Partition.String()] = true
 			}
 		}
-		fmt.Fprintf(w, "%s: %s of %s moved since %s UTC\n", job, human.Plural(len(list), "number"),
-			human.Plural(len(periods), "period"), minute(m.since))
+		fmt.Fprintf(w, "%s: %s of %s moved since %s UTC\n", job, text.Plural(len(list), "number"),
+			text.Plural(len(periods), "period"), minute(m.since))
 		if n := len(finals); n > 0 {
-			fmt.Fprintf(w, "  %s moved though final\n", human.Plural(n, "period"))
+			fmt.Fprintf(w, "  %s moved though final\n", text.Plural(n, "period"))
 		}
 		shown := list
 		if limit > 0 {
 			shown = list[:min(limit, len(list))]
 		}
-		g := human.Grid{
+		g := text.Grid{
 			Heads: []string{"  period", "metric", "was", "is", "size", "day was", "fetched for"},
 			Right: []bool{false, false, true, true, true}, Most: []int{0, 16},
 		}
 		for _, one := range shown {
 			g.Rows = append(g.Rows, []string{
-				"  " + human.Range(one.Partition, one.Partition), one.Metric, brief(one.Was), brief(one.Is),
+				"  " + text.DayRange(one.Partition, one.Partition), one.Metric, brief(one.Was), brief(one.Is),
 				wording.Size(one.Size), one.Finality, one.Reason,
 			})
 		}
 		g.Write(w)
 		if n := len(list) - len(shown); n > 0 {
-			fmt.Fprintf(w, "  and %s; --limit 0 shows all\n", human.Plural(n, "smaller one"))
+			fmt.Fprintf(w, "  and %s; --limit 0 shows all\n", text.Plural(n, "smaller one"))
 		}
 	}
 	return nil
@@ -146,15 +146,15 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 
 // apart splits a list into the numbers that moved, the events (answers held back or accepted, and
 // lasting differences), and the periods whose numbers mean something else by now.
-func apart(list []move) (moved []move, happened human.Grid, rebaselined []refresh.Change) {
-	happened = human.Grid{Heads: []string{"  period", "what", "when, UTC", "why"}, Width: 80}
+func apart(list []move) (moved []move, happened text.Grid, rebaselined []refresh.Change) {
+	happened = text.Grid{Heads: []string{"  period", "what", "when, UTC", "why"}, Width: 80}
 	for _, one := range list {
 		switch one.Metric {
 		case refresh.Rebaseline:
 			rebaselined = append(rebaselined, one.Change)
 		case ledger.EventHeld, ledger.EventAccepted, ledger.EventDiffersAlike:
-			happened.Rows = append(happened.Rows, []string{"  " + human.Range(one.Partition, one.Partition), one.Metric,
-				minute(one.Now), one.Reason})
+			happened.Rows = append(happened.Rows, []string{"  " + text.DayRange(one.Partition, one.Partition),
+				one.Metric, minute(one.Now), one.Reason})
 		default:
 			moved = append(moved, one)
 		}
@@ -163,12 +163,12 @@ func apart(list []move) (moved []move, happened human.Grid, rebaselined []refres
 }
 
 // writeEvents writes the events of a job's table, at most limit of them; 0: all.
-func writeEvents(w io.Writer, job string, g human.Grid, since time.Time, limit int) {
+func writeEvents(w io.Writer, job string, g text.Grid, since time.Time, limit int) {
 	all := len(g.Rows)
 	if all == 0 {
 		return
 	}
-	fmt.Fprintf(w, "%s: %s since %s UTC\n", job, human.Plural(all, "event"), minute(since))
+	fmt.Fprintf(w, "%s: %s since %s UTC\n", job, text.Plural(all, "event"), minute(since))
 	if limit > 0 {
 		g.Rows = g.Rows[:min(limit, all)]
 	}
@@ -195,7 +195,7 @@ func brief(text string) string {
 // writeJSON writes an object for each move, and for each change of a slug.
 func (m moves) writeJSON(w io.Writer) error {
 	for _, job := range m.jobs {
-		if err := errors.Join(human.JSONLines(w, m.of[job]), human.JSONLines(w, m.slugs[job])); err != nil {
+		if err := errors.Join(text.JSONLines(w, m.of[job]), text.JSONLines(w, m.slugs[job])); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs/slugs"
@@ -40,12 +40,12 @@ func writeSlugs(w io.Writer, job string, list []slug, since time.Time, limit int
 		fmt.Fprintf(w, "%s: no event slug changed since %s UTC\n", job, minute(since))
 		return
 	}
-	fmt.Fprintf(w, "%s: %s since %s UTC\n", job, human.Plural(len(list), "change")+" of event slugs", minute(since))
+	fmt.Fprintf(w, "%s: %s since %s UTC\n", job, text.Plural(len(list), "change")+" of event slugs", minute(since))
 	shown := list
 	if limit > 0 {
 		shown = list[max(0, len(list)-limit):]
 	}
-	g := human.Grid{
+	g := text.Grid{
 		Heads: []string{"  slug", "change", "now", "apps", "seen", "last before"},
 		Right: []bool{false, false, false, true}, Most: []int{24, 0, 22},
 	}
@@ -62,7 +62,7 @@ func writeSlugs(w io.Writer, job string, list []slug, since time.Time, limit int
 	}
 	g.Write(w)
 	if n := len(list) - len(shown); n > 0 {
-		fmt.Fprintf(w, "  and %s; --limit 0 shows all\n", human.Plural(n, "older one"))
+		fmt.Fprintf(w, "  and %s; --limit 0 shows all\n", text.Plural(n, "older one"))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -50,7 +50,7 @@ func (t tableHistory) writeTable(w io.Writer) error {
 		fmt.Fprintf(w, "%s: nothing is recorded of these periods\n", t.job)
 		return nil
 	}
-	g := human.Grid{Heads: []string{"fetched, UTC", "seq", "state", "reason"}, Right: []bool{false, true, false, false},
+	g := text.Grid{Heads: []string{"fetched, UTC", "seq", "state", "reason"}, Right: []bool{false, true, false, false},
 		Alone: 24}
 	shown := t.metrics
 	if shown == nil {
@@ -68,13 +68,13 @@ func (t tableHistory) writeTable(w io.Writer) error {
 	}
 	for i, e := range t.records {
 		if i == 0 || t.records[i-1].Partition != e.Partition {
-			g.Rows = append(g.Rows, []string{human.Range(e.Partition, e.Partition)})
+			g.Rows = append(g.Rows, []string{text.DayRange(e.Partition, e.Partition)})
 		}
 		row := []string{"  " + minute(e.Since), fmt.Sprint(e.Seq), state(e), e.Reason}
 		for _, m := range shown {
 			row = append(row, number(e, m))
 			if t.metrics != nil {
-				row = append(row, human.Signed(t.delta(e, m)))
+				row = append(row, text.Signed(t.delta(e, m)))
 			}
 		}
 		if t.metrics == nil {
@@ -82,7 +82,7 @@ func (t tableHistory) writeTable(w io.Writer) error {
 		}
 		g.Rows = append(g.Rows, row)
 		for _, one := range e.Events {
-			text := human.Fold(one.What+" "+minute(one.At)+": "+terminal.Line(one.Why), 74)
+			text := text.Fold(one.What+" "+minute(one.At)+": "+terminal.Line(one.Why), 74)
 			for line := range strings.SplitSeq("    "+strings.ReplaceAll(text, "\n", "\n      "), "\n") {
 				g.Rows = append(g.Rows, []string{line})
 			}
@@ -130,7 +130,7 @@ func (t tableHistory) writeJSON(w io.Writer) error {
 		}
 		list = append(list, c)
 	}
-	return human.JSONLines(w, list)
+	return text.JSONLines(w, list)
 }
 
 // writeCSV writes a line for each number and, unless --metric names some numbers, for each event.

@@ -10,8 +10,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -68,12 +67,12 @@ func (c *checker) run(cmd *cobra.Command, p *wire.Program, names []string, live 
 			return err
 		}
 		if code := c.exit(); code != jobs.ExitDone {
-			return exit.Silent(code)
+			return text.SilentExit(code)
 		}
 		if !p.JSON() {
 			all := "All of it works"
 			if c.apart > 0 {
-				all = "All that was tried works, and " + human.Plural(c.apart, "table") + " not compared"
+				all = "All that was tried works, and " + text.Plural(c.apart, "table") + " not compared"
 			}
 			fmt.Fprintf(c.out, "%s. Next, what a run would fetch, and the run:\n  reportferry plan%[2]s\n  "+
 				"reportferry run%[2]s\n", all, c.flag)
@@ -111,7 +110,7 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 		return err
 	}
 	c.Warn(names)
-	c.step("config", nil, human.Plural(len(c.Config.Jobs), "job"))
+	c.step("config", nil, text.Plural(len(c.Config.Jobs), "job"))
 	for _, line := range wire.Spread(chosen) {
 		fmt.Fprintln(c.out, line)
 	}

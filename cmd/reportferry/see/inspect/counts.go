@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -14,8 +14,8 @@ import (
 func writeWaiting(w io.Writer, gaps []refresh.Gap) {
 	for _, g := range gaps {
 		if g.Closable && g.Reason == refresh.NotDueYet {
-			fmt.Fprintf(w, "  %s not due yet: %s\n", human.Plural(g.Partitions, "partition"),
-				human.Range(g.Partition, g.Through))
+			fmt.Fprintf(w, "  %s not due yet: %s\n", text.Plural(g.Partitions, "partition"),
+				text.Range(g.Partition, g.Through))
 		}
 	}
 }

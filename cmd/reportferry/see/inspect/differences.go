@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -30,10 +30,10 @@ func (c *checker) rows(ctx context.Context, job jobs.Job, target ledger.Target, 
 		func(e ledger.Record) bool { return e.Partition.Before(t.Oldest()) })
 	if len(wrong) == 0 {
 		fmt.Fprintf(c.out, "%s in %s: %s, whose rows are as many as recorded\n", job.Name, target.Name,
-			human.Plural(len(held), "partition"))
+			text.Plural(len(held), "partition"))
 		return nil
 	}
-	title := fmt.Sprintf("%d not as recorded, of %s", len(wrong), human.Plural(len(held), "partition"))
+	title := fmt.Sprintf("%d not as recorded, of %s", len(wrong), text.Plural(len(held), "partition"))
 	c.differences(job, target, title, wrong, mostDays,
 		"a run fetches again what differs:\n    reportferry run "+job.Name)
 	return nil
@@ -67,7 +67,7 @@ func (c *checker) differences(job jobs.Job, target ledger.Target, title string, 
 		first, last := list[0], list[n-1]
 		name := first.Key
 		if first.Partition.IsValid() {
-			name = human.Range(first.Partition, last.Partition)
+			name = text.DayRange(first.Partition, last.Partition)
 		}
 		fmt.Fprintf(c.out, "  %s  %s\n", terminal.Line(name), first.Text)
 		for _, d := range list[:n] {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
@@ -54,20 +54,20 @@ func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) 
 			changed++
 		}
 		if x.Same {
-			days = append(days, human.Range(x.Partition, x.Partition))
+			days = append(days, text.DayRange(x.Partition, x.Partition))
 		} else {
 			wrong = append(wrong, x)
 		}
 	}
 	if same := totals - changed; same > 0 {
-		fmt.Fprintf(c.out, "%s live: totals as recorded: %s\n", job.Name, human.Plural(same, "final partition"))
+		fmt.Fprintf(c.out, "%s live: totals as recorded: %s\n", job.Name, text.Plural(same, "final partition"))
 	}
 	if len(days) > 0 {
 		fmt.Fprintf(c.out, "%s live: rows as recorded: %s\n", job.Name, strings.Join(days, ", "))
 	}
 	c.wrong += len(wrong)
 	for _, x := range wrong {
-		day := human.Range(x.Partition, x.Partition)
+		day := text.DayRange(x.Partition, x.Partition)
 		switch {
 		case x.Err != nil:
 			fmt.Fprintf(c.out, "%s live: error: %v\n", job.Name, x.Err)
@@ -76,7 +76,7 @@ func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) 
 			fmt.Fprintf(c.out, "%s live: %s: %s\n", job.Name, day, terminal.Line(x.Totals))
 		default:
 			fmt.Fprintf(c.out, "%s live: %s has %s rows now; the ledger has %s with other values, of %s\n", job.Name,
-				day, human.Count(x.Rows), human.Count(x.Recorded.Rows), x.Recorded.Fetched.UTC().Format(time.DateOnly))
+				day, text.Count(x.Rows), text.Count(x.Recorded.Rows), x.Recorded.Fetched.UTC().Format(time.DateOnly))
 		}
 		fmt.Fprintf(c.out, "  reportferry backfill %s --from %s --to %s --force%s\n", job.Name, x.Partition,
 			x.Partition, c.flag)

@@ -8,7 +8,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -68,7 +68,7 @@ func (c *checker) problems(job jobs.Job) {
 		}
 	}
 	fmt.Fprintln(c.out, job.Name)
-	human.Problems(c.out, "  ", c.flag, list, mostDays)
+	text.Problems(c.out, "  ", c.flag, list, mostDays)
 }
 
 // targets compares those sinks of a job that passed their probe with the ledger.

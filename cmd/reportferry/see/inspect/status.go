@@ -20,9 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/plot"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -118,7 +116,7 @@ run of it that long has ended without a failure.`,
 				if slices.ContainsFunc(tables, func(t tableStatus) bool {
 					return t.Stale != "" || t.Unsure != "" || t.Missing > 0 || status.AnyWrong(t.Problems)
 				}) {
-					return exit.Silent(jobs.ExitSome)
+					return text.SilentExit(jobs.ExitSome)
 				}
 				return nil
 			})
@@ -163,7 +161,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 				s.Pieces = pieces
 			}
 		case maxAge == 0: // the rest of the status is known without the inspection
-			s.Unsure, s.Problems = human.FirstLine(err.Error()), status.LastFailed(c.Name, past, nil)
+			s.Unsure, s.Problems = text.FirstLine(err.Error()), status.LastFailed(c.Name, past, nil)
 		default:
 			damaged = append(damaged, err)
 		}
@@ -203,13 +201,13 @@ func statusOf(job string, t *ledger.Table, records bool) tableStatus {
 
 // rowsOf returns the number of rows of each partition of a table as points to plot, with a break
 // between pieces.
-func rowsOf(calendar []refresh.Entry, pieces []refresh.Piece) (points []plot.Point) {
+func rowsOf(calendar []refresh.Entry, pieces []refresh.Piece) (points []text.PlotPoint) {
 	for i, e := range calendar {
 		if i > 0 && slices.ContainsFunc(pieces, func(p refresh.Piece) bool { return p.From == e.Partition }) {
-			points = append(points, plot.Point{Break: true})
+			points = append(points, text.PlotPoint{Break: true})
 		}
-		points = append(points, plot.Point{
-			Name: human.Range(e.Partition, e.Partition), Value: float64(e.Record.Rows), Hole: e.Gap != nil,
+		points = append(points, text.PlotPoint{
+			Name: text.DayRange(e.Partition, e.Partition), Value: float64(e.Record.Rows), Hole: e.Gap != nil,
 			Open: e.Finality.State != refresh.Final && e.Finality.State != "",
 		})
 	}
@@ -222,7 +220,7 @@ func writeStatusJSON(w io.Writer, at string, tables []tableStatus, runs []ledger
 	if len(runs) > 0 {
 		out.LastRun = &runs[0]
 	}
-	return human.JSON(w, out)
+	return text.JSON(w, out)
 }
 
 // writeStatus writes a few lines for each table, of each problem so many rows of days (0: all), and
@@ -234,7 +232,7 @@ func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.
 		case s.Kind != "" && s.Fresh.Success == nil:
 			fmt.Fprintf(w, "%s: no run of it has succeeded yet\n", s.Job)
 		case s.Kind != "":
-			fmt.Fprintf(w, "%s: last success %s", s.Job, human.Ago(now, *s.Fresh.Success))
+			fmt.Fprintf(w, "%s: last success %s", s.Job, text.Ago(now, *s.Fresh.Success))
 			if s.detailed {
 				fmt.Fprintf(w, "; see %s status", s.Kind)
 			}
@@ -250,8 +248,8 @@ func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.
 		if n := len(s.Pieces); n > 1 {
 			pieces = fmt.Sprintf(" in %d pieces", n)
 		}
-		fmt.Fprintf(w, "%s: %s%s, %s, %s rows\n", s.Job, human.Range(*s.Oldest, *s.Newest), pieces,
-			human.Plural(s.Partitions, "partition"), human.Count(s.Rows))
+		fmt.Fprintf(w, "%s: %s%s, %s, %s rows\n", s.Job, text.DayRange(*s.Oldest, *s.Newest), pieces,
+			text.Plural(s.Partitions, "partition"), text.Count(s.Rows))
 		fmt.Fprintf(w, "  last fetch %s ago", now.Sub(*s.Fetched).Round(time.Second))
 		if s.Empty > 0 {
 			fmt.Fprintf(w, ", %d empty", s.Empty)
@@ -265,7 +263,7 @@ func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.
 		}
 		writeTroubles(w, again, s, days)
 		if draw {
-			plot.Write(w, "rows", rowsOf(s.calendar, s.Pieces))
+			text.Plot(w, "rows", rowsOf(s.calendar, s.Pieces))
 		}
 	}
 	if len(runs) == 0 {
@@ -289,7 +287,7 @@ func writeTroubles(w io.Writer, again string, s tableStatus, days int) {
 	if s.Stale != "" {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
 	}
-	human.Problems(w, "  ", again, s.Problems, days)
+	text.Problems(w, "  ", again, s.Problems, days)
 	writeWaiting(w, s.Gaps)
 	if s.Unsure != "" {
 		fmt.Fprintf(w, "  what is missing isn't known: error: %s\n", s.Unsure)
@@ -338,7 +336,7 @@ func notTaken(now time.Time, c config.Job, pushed []outbox.File) []ledger.Proble
 	}
 	return []ledger.Problem{{
 		Condition: "rows not taken", Advice: "which they are, and why", Command: c.Kind + " status --job " + c.Name,
-		What: fmt.Sprintf("%s of %s not taken: %s", human.Plural(int(o.NotTaken()), "row"), human.Plural(files, "file"),
+		What: fmt.Sprintf("%s of %s not taken: %s", text.Plural(int(o.NotTaken()), "row"), text.Plural(files, "file"),
 			runs.NotTaken(o.Refused, o.Rejected, o.Partly, o.Conflicts)),
 	}}
 }

@@ -9,7 +9,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/plot"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
@@ -49,7 +49,7 @@ func TestStatusIsDrawn(t *testing.T) {
 		{Partition: day(2), Record: ledger.Record{Rows: 7}, Finality: refresh.Finality{State: refresh.Restating}},
 		{Partition: day(8), Record: ledger.Record{Rows: 9}},
 	}, []refresh.Piece{{From: day(0)}, {From: day(8)}})
-	want := []plot.Point{{Name: "2026-01-01", Value: 5}, {Name: "2026-01-02", Hole: true},
+	want := []text.PlotPoint{{Name: "2026-01-01", Value: 5}, {Name: "2026-01-02", Hole: true},
 		{Name: "2026-01-03", Value: 7, Open: true}, {Break: true}, {Name: "2026-01-09", Value: 9}}
 	if !slices.Equal(points, want) {
 		t.Errorf("%+v", points)

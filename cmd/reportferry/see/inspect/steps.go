@@ -11,8 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/address"
@@ -42,7 +41,7 @@ func (c *checker) step(name string, err error, detail string) {
 	if c.tell != nil {
 		c.tell.Error(name+": failed", "error", err)
 	}
-	c.codes = append(c.codes, exit.CodeOf(err))
+	c.codes = append(c.codes, text.ExitCode(err))
 }
 
 // exit returns the command's exit code: the first of 2, 5, 1 and 3 that any step has, or else 0.
@@ -73,10 +72,10 @@ func (c *checker) room() {
 	free := int64(disk.Bavail) * int64(disk.Bsize) //nolint:unconvert // the types differ between systems
 	if free < leastRoom {
 		c.step(name, fmt.Errorf("%s free, and the parts of one window may take %s; make room, or name another "+
-			"folder as spool_dir", human.Size(free), human.Size(leastRoom)), "")
+			"folder as spool_dir", text.Bytes(free), text.Bytes(leastRoom)), "")
 		return
 	}
-	c.step(name, nil, human.Size(free)+" free")
+	c.step(name, nil, text.Bytes(free)+" free")
 }
 
 // store opens the ledger and tries it. c.Ledger stays nil when it can't be used.
@@ -222,7 +221,7 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 			if err == nil {
 				err = k.MayPush(ctx, due, time.Now())
 			}
-			c.step(entry.Name, err, "its source can be listed; "+human.Plural(len(due), "file")+" to push")
+			c.step(entry.Name, err, "its source can be listed; "+text.Plural(len(due), "file")+" to push")
 		}
 		list = append(list, job)
 		for _, target := range job.Targets {
@@ -236,7 +235,7 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 		}
 		sink, err := c.OpenSink(ctx, place.url)
 		if err != nil {
-			c.step(place.key+" "+sinks.Redact(place.url), exit.Refused(err), "")
+			c.step(place.key+" "+sinks.Redact(place.url), text.RefusedError(err), "")
 			continue
 		}
 		try(sinks.Redact(place.url), sink)
@@ -252,8 +251,8 @@ func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string
 			continue
 		}
 		dimensions, metrics, err := kind.Try(ctx, lists[job.Account])
-		c.step(job.Name, err, fmt.Sprintf("the service takes its %s and %s", human.Plural(dimensions, "dimension"),
-			human.Plural(metrics, "metric")))
+		c.step(job.Name, err, fmt.Sprintf("the service takes its %s and %s", text.Plural(dimensions, "dimension"),
+			text.Plural(metrics, "metric")))
 		for _, remark := range kind.FilterRemarks(ctx) {
 			fmt.Fprintf(c.out, "%s: %s\n", job.Name, remark)
 		}
@@ -274,7 +273,7 @@ func (c *checker) receivers(ctx context.Context) {
 			return // the address may be known only where the runs are
 		}
 		if err := use(address); err != nil {
-			c.step(name, exit.Refused(err), "")
+			c.step(name, text.RefusedError(err), "")
 			return
 		}
 		c.unencrypted(name, address)

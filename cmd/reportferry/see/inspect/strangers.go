@@ -10,7 +10,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -51,10 +51,10 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 		}
 	}
 	if len(wrong) == 0 {
-		fmt.Fprintf(c.out, "%s in %s: %s, as recorded\n", job.Name, name, human.Plural(len(held), "part"))
+		fmt.Fprintf(c.out, "%s in %s: %s, as recorded\n", job.Name, name, text.Plural(len(held), "part"))
 		return c.strangers(ctx, job, held, target, parts)
 	}
-	title := fmt.Sprintf("%d of %s not as recorded", len(wrong), human.Plural(len(held), "part"))
+	title := fmt.Sprintf("%d of %s not as recorded", len(wrong), text.Plural(len(held), "part"))
 	c.differences(job, target, title, wrong, 0,
 		"to put one again:\n    reportferry backfill "+job.Name+" --from DAY --to DAY --force")
 	return c.strangers(ctx, job, held, target, parts)
@@ -89,7 +89,7 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Rec
 		return nil
 	}
 	c.wrong += len(keys)
-	fmt.Fprintf(c.out, "%s in %s: %s that no record names\n", job.Name, name, human.Plural(len(keys), "file"))
+	fmt.Fprintf(c.out, "%s in %s: %s that no record names\n", job.Name, name, text.Plural(len(keys), "file"))
 	for i, key := range keys {
 		if i == 5 {
 			fmt.Fprintf(c.out, "  and %d more\n", len(keys)-i)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/views"
@@ -83,7 +83,7 @@ under the name that the sink's URL has.`,
 					return err
 				}
 				if c := chosen[0]; union && (c.Account == "" || c.Entry != names[0]) {
-					return exit.Usage(fmt.Errorf("--union: %s is one table; name an entry of the config that has "+
+					return text.UsageError(fmt.Errorf("--union: %s is one table; name an entry of the config that has "+
 						"accounts, or leave it out", names[0]))
 				}
 				return (&viewing{cmd: cmd, program: p, session: s, by: by, dialect: dialect, apply: apply, union: union,
@@ -132,14 +132,14 @@ func JobOf(ctx context.Context, s *wire.Session, c config.Job, dialect string) (
 				dialect)
 		})
 		if len(c.Sinks) == 0 {
-			return jobs.Job{}, exit.Usage(fmt.Errorf("job %s has no sink that is read by the SQL of %s; it has %s",
+			return jobs.Job{}, text.UsageError(fmt.Errorf("job %s has no sink that is read by the SQL of %s; it has %s",
 				c.Name, dialect, redacted(all)))
 		}
 	}
 	for _, url := range c.Sinks {
 		if engines := DialectsOf(url); dialect == "" && len(engines) > 1 {
-			return jobs.Job{}, exit.Usage(fmt.Errorf("job %s: several engines read %s, each with an SQL of its own; "+
-				"name yours by --dialect: %s",
+			return jobs.Job{}, text.UsageError(fmt.Errorf("job %s: several engines read %s, each with an SQL of its "+
+				"own; name yours by --dialect: %s",
 				c.Name, sinks.Redact(url), oneOf(engines)))
 		}
 	}
@@ -147,7 +147,7 @@ func JobOf(ctx context.Context, s *wire.Session, c config.Job, dialect string) (
 	for _, url := range c.Sinks {
 		sink, err := s.OpenSink(ctx, url)
 		if err != nil {
-			return jobs.Job{}, fmt.Errorf("job %s: %w", c.Name, exit.Refused(err))
+			return jobs.Job{}, fmt.Errorf("job %s: %w", c.Name, text.RefusedError(err))
 		}
 		targets = append(targets, ledger.Target{Name: sinks.Redact(url), Sink: sink, Store: sink.Store()})
 	}

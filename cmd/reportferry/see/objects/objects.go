@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
@@ -50,14 +50,14 @@ jobs/ledger/README.md says what the objects hold.`,
 					for _, o := range list {
 						lines = append(lines, object{o.Key, o.Size, o.Modified.UTC()})
 					}
-					return errors.Join(err, human.JSONLines(cmd.OutOrStdout(), lines))
+					return errors.Join(err, text.JSONLines(cmd.OutOrStdout(), lines))
 				}
 				for _, o := range list {
 					fmt.Fprintf(cmd.OutOrStdout(), "%9d  %s  %s\n", o.Size,
 						o.Modified.UTC().Format("2006-01-02 15:04:05"), o.Key)
 				}
 				if err == nil {
-					fmt.Fprintln(cmd.OutOrStdout(), human.Plural(len(list), "object"))
+					fmt.Fprintln(cmd.OutOrStdout(), text.Plural(len(list), "object"))
 				}
 				return err
 			})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
@@ -35,20 +35,20 @@ func WriteResult(w io.Writer, again string, r ledger.Result, errs []string, each
 		writeOutcome(w, o, each)
 	}
 	if o.Waiting > 0 {
-		human.Row(w, "waiting", human.Plural(o.Waiting, cmp.Or(each,
+		text.Labeled(w, "waiting", text.Plural(o.Waiting, cmp.Or(each,
 			"window"))+" that may still be growing; due "+DueAt(o.Due))
 	}
 	switch {
 	case r.Stopped && r.Left == 0:
-		human.Row(w, "left", "all of it for the next run: this one was stopped before the plan")
+		text.Labeled(w, "left", "all of it for the next run: this one was stopped before the plan")
 	case r.Stopped:
-		human.Row(w, "left", human.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: this one was stopped")
+		text.Labeled(w, "left", text.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: this one was stopped")
 	case r.Left > 0:
-		human.Row(w, "left", human.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
+		text.Labeled(w, "left", text.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
 	}
-	human.Problems(w, "  ", again, r.Problems, mostDays)
+	text.Problems(w, "  ", again, r.Problems, mostDays)
 	for _, err := range errs {
-		human.Row(w, "error", human.Fold(err, 66))
+		text.Labeled(w, "error", text.Fold(err, 66))
 	}
 }
 
@@ -72,46 +72,46 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 		if o.Held > 0 {
 			sent += ", the others held by another run"
 		}
-		human.Row(w, each+"s", sent)
+		text.Labeled(w, each+"s", sent)
 	}
-	human.Row(w, "requests", fmt.Sprintf("%d, retries %d", o.Requests, o.Retries))
+	text.Labeled(w, "requests", fmt.Sprintf("%d, retries %d", o.Requests, o.Retries))
 	if waits := waitsOf(o); waits != "" {
-		human.Row(w, "waits", waits+", summed over requests")
+		text.Labeled(w, "waits", waits+", summed over requests")
 	}
 	if each == "app" {
 		return
 	}
 	if o.Unkept > 0 {
-		human.Row(w, "raw", human.Plural(o.Unkept, "answer")+" not kept, so that they can't be replayed; see above")
+		text.Labeled(w, "raw", text.Plural(o.Unkept, "answer")+" not kept, so that they can't be replayed; see above")
 	}
-	rows := human.Count(o.Rows)
+	rows := text.Count(o.Rows)
 	if o.Rounded > 0 {
-		rows += fmt.Sprintf(", %s cells rounded to six decimals", human.Count(o.Rounded))
+		rows += fmt.Sprintf(", %s cells rounded to six decimals", text.Count(o.Rounded))
 	}
 	if o.Nulls > 0 {
-		rows += fmt.Sprintf(", %s blank cells as NULL", human.Count(o.Nulls))
+		rows += fmt.Sprintf(", %s blank cells as NULL", text.Count(o.Nulls))
 	}
-	human.Row(w, "rows", rows)
+	text.Labeled(w, "rows", rows)
 	if o.NotTaken() > 0 {
-		human.Row(w, "not taken", fmt.Sprintf("%s: %s", human.Count(o.NotTaken()),
+		text.Labeled(w, "not taken", fmt.Sprintf("%s: %s", text.Count(o.NotTaken()),
 			NotTaken(o.Refused, o.Rejected, o.Partly, o.Conflicts)))
 	}
 	if o.Skipped > 0 {
-		human.Row(w, "skipped", human.Plural(int(o.Skipped), "row")+" of totals, notes or nothing")
+		text.Labeled(w, "skipped", text.Plural(int(o.Skipped), "row")+" of totals, notes or nothing")
 	}
 	for _, a := range o.Altered {
-		human.Row(w, "altered", terminal.Line(fmt.Sprintf("%s of %s: %s", human.Plural(int(a.Cells), "cell"), a.Column,
-			a.What)))
-		human.Row(w, "", terminal.Line("first "+a.First))
+		text.Labeled(w, "altered", terminal.Line(fmt.Sprintf("%s of %s: %s", text.Plural(int(a.Cells), "cell"),
+			a.Column, a.What)))
+		text.Labeled(w, "", terminal.Line("first "+a.First))
 	}
 	if o.CSVBytes+o.ParquetBytes == 0 {
 		return // there was nothing to fetch
 	}
-	bytes := "Parquet out " + human.Size(o.ParquetBytes)
+	bytes := "Parquet out " + text.Bytes(o.ParquetBytes)
 	if o.CSVBytes > 0 {
-		bytes = "CSV in " + human.Size(o.CSVBytes) + ", " + bytes
+		bytes = "CSV in " + text.Bytes(o.CSVBytes) + ", " + bytes
 	}
-	human.Row(w, "bytes", bytes)
+	text.Labeled(w, "bytes", bytes)
 }
 
 // waitsOf says what requests waited for, and how long. Many wait at once, so the sum may be longer
@@ -136,7 +136,7 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 	if o.Held > 0 {
 		windows += fmt.Sprintf(", %d of them held by another run", o.Held)
 	}
-	human.Row(w, "windows", windows)
+	text.Labeled(w, "windows", windows)
 	partitions := fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d", o.Written, o.Unchanged, o.Empty,
 		o.Failed)
 	if o.Kept > 0 {
@@ -145,21 +145,22 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 	if o.Probed > 0 {
 		partitions += fmt.Sprintf(", not moved %d", o.Probed)
 	}
-	human.Row(w, "partitions", partitions)
+	text.Labeled(w, "partitions", partitions)
 	if o.Moved > 0 {
-		human.Row(w, "moved", human.Plural(o.Moved, "partition")+" that had been final, and fetched again; see changes")
+		text.Labeled(w, "moved", text.Plural(o.Moved, "partition")+" that had been final, and fetched again; see "+
+			"changes")
 	}
 	if o.Unseen > 0 {
-		human.Row(w, "not compared", human.Plural(o.Unseen,
+		text.Labeled(w, "not compared", text.Plural(o.Unseen,
 			"final partition")+" with the service's totals; the next run tries again")
 	}
 }
 
 // NotTaken says how many rows of pushed files were refused, rejected or in conflict.
 func NotTaken(refused, rejected, partly, conflicts int64) string {
-	by := "rejected " + human.Count(rejected)
+	by := "rejected " + text.Count(rejected)
 	if partly > 0 {
-		by += " (" + human.Count(partly) + " taken in part)"
+		by += " (" + text.Count(partly) + " taken in part)"
 	}
-	return fmt.Sprintf("refused %s, %s, conflicts %s", human.Count(refused), by, human.Count(conflicts))
+	return fmt.Sprintf("refused %s, %s, conflicts %s", text.Count(refused), by, text.Count(conflicts))
 }

@@ -19,8 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
@@ -48,7 +47,7 @@ the newest run. Nothing is asked of the service.`,
 		ValidArgsFunction: cobra.FixedCompletions([]string{"last"}, cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if count < 1 {
-				return exit.Usage(fmt.Errorf("-n %d: want the number of runs, 1 or more", count))
+				return text.UsageError(fmt.Errorf("-n %d: want the number of runs, 1 or more", count))
 			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				read := count
@@ -70,7 +69,7 @@ the newest run. Nothing is asked of the service.`,
 				all = all[:min(count, len(all))]
 				switch {
 				case asJSON:
-					return human.JSONLines(w, all)
+					return text.JSONLines(w, all)
 				case len(all) == 0 && job != "":
 					fmt.Fprintf(w, "No run of %s is recorded.\n", job)
 				case len(all) == 0:
@@ -101,10 +100,10 @@ func has(r ledger.Run, job string) bool {
 func showOne(w io.Writer, s *wire.Session, all []ledger.Run, id, job string, asJSON bool) error {
 	r, err := find(all, id)
 	if err != nil {
-		return exit.Usage(err)
+		return text.UsageError(err)
 	}
 	if asJSON {
-		return human.JSON(w, r)
+		return text.JSON(w, r)
 	}
 	show(w, s.Again(), r, UnitNames(s.Config), job)
 	return nil

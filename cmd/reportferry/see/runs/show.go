@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -16,7 +16,7 @@ import (
 // list writes a line for each run. An ID is cut after its time where that is enough to tell it from
 // the others.
 func list(w io.Writer, all []ledger.Run, now time.Time) {
-	grid := human.Grid{Heads: []string{"run", "age", "trigger", "exit", "jobs", "outcome"},
+	grid := text.Grid{Heads: []string{"run", "age", "trigger", "exit", "jobs", "outcome"},
 		Right: []bool{false, true, false, true}, Most: []int{0, 0, 0, 0, 20}}
 	for i, r := range all {
 		id, _, _ := strings.Cut(r.ID, "-")
@@ -43,11 +43,11 @@ func list(w io.Writer, all []ledger.Run, now time.Time) {
 func counted(w io.Writer, p ledger.Past, now time.Time) {
 	since := p.Since.Format(time.DateOnly)
 	if n := p.Idle.Runs; n > 0 {
-		fmt.Fprintf(w, "%s since %s did nothing, the last one %s ago.\n", human.Plural(n, "more run"), since,
+		fmt.Fprintf(w, "%s since %s did nothing, the last one %s ago.\n", text.Plural(n, "more run"), since,
 			age(now.Sub(p.Idle.Last)))
 	}
 	if p.Dropped > 0 {
-		fmt.Fprintf(w, "%s since %s aren't kept, because there were too many.\n", human.Plural(p.Dropped, "more run"),
+		fmt.Fprintf(w, "%s since %s aren't kept, because there were too many.\n", text.Plural(p.Dropped, "more run"),
 			since)
 	}
 }
@@ -83,14 +83,14 @@ func UnitNames(c *config.Config) map[string]string {
 // show writes one run in whole, or what it did for one job.
 func show(w io.Writer, again string, r ledger.Run, units map[string]string, job string) {
 	fmt.Fprintf(w, "run %s (%s)\n", r.ID, r.Trigger)
-	human.Row(w, "began", r.Started.UTC().Format(time.RFC3339))
+	text.Labeled(w, "began", r.Started.UTC().Format(time.RFC3339))
 	if r.Ended == nil {
-		human.Row(w, "ended", "not recorded: it still "+wording.Unended)
+		text.Labeled(w, "ended", "not recorded: it still "+wording.Unended)
 		return
 	}
-	human.Row(w, "ended", fmt.Sprintf("%s, after %s", r.Ended.UTC().Format(time.RFC3339),
+	text.Labeled(w, "ended", fmt.Sprintf("%s, after %s", r.Ended.UTC().Format(time.RFC3339),
 		r.Ended.Sub(r.Started).Round(10*time.Millisecond)))
-	human.Row(w, "exit code", human.Fold(fmt.Sprintf("%d: %s", r.Exit, wording.Meaning(r.Exit)), 66))
+	text.Labeled(w, "exit code", text.Fold(fmt.Sprintf("%d: %s", r.Exit, wording.Meaning(r.Exit)), 66))
 	for _, res := range r.Results {
 		if job != "" && res.Job != job {
 			continue
@@ -103,7 +103,7 @@ func show(w io.Writer, again string, r ledger.Run, units map[string]string, job 
 		}
 		WriteResult(w, again, res, errs, units[res.Job], r.Trigger)
 		if failed := failedUnits(res); failed != "" {
-			human.Row(w, "failed", human.Fold(failed, 66))
+			text.Labeled(w, "failed", text.Fold(failed, 66))
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/draft"
@@ -49,19 +49,19 @@ ledger, no sink.`,
 			if err != nil {
 				return err
 			}
-			text := draft.Keys(keys(shown))
+			written := draft.Keys(keys(shown))
 			if form.JSON() {
 				var b bytes.Buffer
 				check := json.NewEncoder(&b)
 				check.SetEscapeHTML(false)
 				check.SetIndent("", "  ")
 				if err := check.Encode(object(shown)); err != nil {
-					return exit.Coded(err)
+					return text.WithExitCode(err)
 				}
-				text = b.Bytes()
+				written = b.Bytes()
 			}
-			_, err = cmd.OutOrStdout().Write(text)
-			return exit.Coded(err)
+			_, err = cmd.OutOrStdout().Write(written)
+			return text.WithExitCode(err)
 		},
 	}
 	form = p.AddOutput(cmd, "one object", config.Schema)

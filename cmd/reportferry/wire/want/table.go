@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/lazy"
@@ -55,28 +55,28 @@ func (t *Table) Take(cmd *cobra.Command, p *wire.Program, jobs []string) (done b
 	if !set.Changed("to") {
 		at := slices.IndexFunc(t.own, set.Changed)
 		if at >= 0 {
-			return false, exit.Usage(fmt.Errorf("--%s: only with --to, which makes a table without a config; a job "+
-				"of a config says it there", t.own[at]))
+			return false, text.UsageError(fmt.Errorf("--%s: only with --to, which makes a table without a config; a "+
+				"job of a config says it there", t.own[at]))
 		}
 		return false, nil
 	}
 	switch {
 	case set.Changed("config"):
-		return false, exit.Usage(errors.New("--to and --config exclude each other: --to makes a table of the flags, " +
-			"and reads no config"))
+		return false, text.UsageError(errors.New("--to and --config exclude each other: --to makes a table of the " +
+			"flags, and reads no config"))
 	case len(jobs) > 0:
-		return false, exit.Usage(fmt.Errorf("--to makes one table of the flags, and knows no job of a config; leave "+
-			"out %s, or --to", strings.Join(jobs, " ")))
+		return false, text.UsageError(fmt.Errorf("--to makes one table of the flags, and knows no job of a config; "+
+			"leave out %s, or --to", strings.Join(jobs, " ")))
 	case t.to == "":
-		return false, exit.Usage(errors.New("--to: want a folder such as ./out, or a sink's URL such as " +
+		return false, text.UsageError(errors.New("--to: want a folder such as ./out, or a sink's URL such as " +
 			"gs://bucket/prefix"))
 	}
-	text, c, err := t.config(cmd, p, t.to, t.name, t.start)
+	written, c, err := t.config(cmd, p, t.to, t.name, t.start)
 	switch {
 	case err != nil:
-		return false, exit.Usage(err)
+		return false, text.UsageError(err)
 	case t.print:
-		_, err = cmd.OutOrStdout().Write(text)
+		_, err = cmd.OutOrStdout().Write(written)
 		return true, err
 	}
 	return false, p.Take(c)
@@ -84,11 +84,11 @@ func (t *Table) Take(cmd *cobra.Command, p *wire.Program, jobs []string) (done b
 
 // PrintTable prints the config of a table with the report's numbers, and does nothing else.
 func (r *Report) PrintTable(cmd *cobra.Command, p *wire.Program, start string) error {
-	text, _, err := r.config(cmd, p, "./out", "", start)
+	written, _, err := r.config(cmd, p, "./out", "", start)
 	if err != nil {
-		return exit.Usage(err)
+		return text.UsageError(err)
 	}
-	_, err = cmd.OutOrStdout().Write(text)
+	_, err = cmd.OutOrStdout().Write(written)
 	return err
 }
 

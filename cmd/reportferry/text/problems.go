@@ -1,4 +1,4 @@
-package human
+package text
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 // problem, followed by again, which has the flags of this call.
 func Problems(w io.Writer, indent, again string, list []ledger.Problem, most int) {
 	for _, p := range list {
-		folded(w, indent, p.What)
+		writeFolded(w, indent, p.What)
 		left := p.Partitions
 		for i, d := range p.Days {
 			if most > 0 && i == most {
@@ -28,32 +28,32 @@ func Problems(w io.Writer, indent, again string, list []ledger.Problem, most int
 			if d.Error != "" {
 				why += ": " + strings.ReplaceAll(d.Error, "\n", "; ")
 			}
-			folded(w, indent+"  ", strings.TrimSpace(Range(d.From, d.Through)+"  "+terminal.Line(why)))
+			writeFolded(w, indent+"  ", strings.TrimSpace(DayRange(d.From, d.Through)+"  "+terminal.Line(why)))
 		}
 		for _, err := range p.Errors {
 			fmt.Fprintf(w, "%s  error in run %s: %s\n", indent, p.Run,
 				terminal.Line(strings.ReplaceAll(err, "\n", "; ")))
 		}
 		if left > 0 && p.Days != nil {
-			folded(w, indent+"  ", "and "+Plural(left, "partition")+" more")
+			writeFolded(w, indent+"  ", "and "+Plural(left, "partition")+" more")
 		}
 		command := "reportferry " + p.Command + again
 		if p.Command == "" {
-			folded(w, indent+"  ", p.Advice)
-		} else if line := p.Advice + ": " + command; len(indent)+2+len(line) <= columns {
+			writeFolded(w, indent+"  ", p.Advice)
+		} else if line := p.Advice + ": " + command; len(indent)+2+len(line) <= terminalColumns {
 			fmt.Fprintf(w, "%s  %s\n", indent, line)
 		} else { // a command is never folded, so that it can be copied
-			room := min(len(indent)+4, max(0, columns-len(command)))
+			room := min(len(indent)+4, max(0, terminalColumns-len(command)))
 			fmt.Fprintf(w, "%s  %s:\n%*s%s\n", indent, p.Advice, room, "", command)
 		}
 	}
 }
 
-// columns is the width of the narrowest terminal that lines are made for.
-const columns = 80
+// terminalColumns is the width of the narrowest terminal that lines are made for.
+const terminalColumns = 80
 
-// folded writes a text whose later lines are indented below its first one.
-func folded(w io.Writer, indent, text string) {
-	text = Fold(text, columns-len(indent)-4)
+// writeFolded writes a text whose later lines are indented below its first one.
+func writeFolded(w io.Writer, indent, text string) {
+	text = Fold(text, terminalColumns-len(indent)-4)
 	fmt.Fprintf(w, "%s%s\n", indent, strings.ReplaceAll(text, "\n", "\n"+indent+"    "))
 }

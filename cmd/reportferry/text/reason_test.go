@@ -1,4 +1,4 @@
-package exit
+package text
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/raw"
 )
 
-func TestReasons(t *testing.T) {
+func TestFailureReasons(t *testing.T) {
 	for want, err := range map[string]error{
 		"config": fmt.Errorf("job: %w: no such zone", ledger.ErrRefused),
 		"denied": &adjust.Error{Status: 401, Err: adjust.ErrAuth},
@@ -35,10 +35,10 @@ func TestReasons(t *testing.T) {
 		"service":      &adjust.Error{Status: 503},
 		"other":        errors.New("x"),
 	} {
-		if got := Reason(err); got != want {
+		if got := FailureReason(err); got != want {
 			t.Errorf("%v: %s, want %s", err, got, want)
 		}
-		if got := Reason(errors.Join(err, errors.New("x"))); got != want {
+		if got := FailureReason(errors.Join(err, errors.New("x"))); got != want {
 			t.Errorf("joined: %s, want %s", got, want)
 		}
 	}

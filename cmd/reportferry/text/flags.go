@@ -1,4 +1,4 @@
-package usage
+package text
 
 import (
 	"errors"
@@ -13,8 +13,9 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// others maps flags of other tools to the flag that does the same here, in one command or another.
-var others = map[string]string{
+// otherToolsFlags maps flags of other tools to the flag that does the same here, in one command or
+// another.
+var otherToolsFlags = map[string]string{
 	"start": "from", "start-date": "from", "since": "from", "date-from": "from", "interval-start": "from",
 	"begin": "from",
 	"end":   "to", "end-date": "to", "until": "to", "date-to": "to", "interval-end": "to",
@@ -31,7 +32,7 @@ var others = map[string]string{
 // flagError explains an error about a flag: the command doesn't have it, it lacks its value, or its
 // value is of the wrong kind.
 func flagError(c *cobra.Command, err error) error {
-	lead := called(c)
+	lead := commandName(c)
 	var missing *pflag.NotExistError
 	var empty *pflag.ValueRequiredError
 	var invalid *pflag.InvalidValueError
@@ -58,7 +59,7 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 	name, given := e.GetSpecifiedName(), "--"+e.GetSpecifiedName()
 	if short := e.GetSpecifiedShortnames(); short != "" {
 		given = "-" + short
-		if day().MatchString(short) {
+		if daysAgo().MatchString(short) {
 			return fmt.Sprintf("%s; an argument that begins with - stands behind --, as in: %s -- %s", given,
 				strings.TrimSuffix(c.UseLine(), " [flags]"), given)
 		}
@@ -66,7 +67,7 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 			name = short
 		}
 	}
-	if shows := map[string]string{"run": "plan", "serve": "plan", "push": called(c.Parent()) + " check",
+	if shows := map[string]string{"run": "plan", "serve": "plan", "push": commandName(c.Parent()) + " check",
 		"apply": "apps plan"}[c.Name()]; name == "dry-run" && shows != "" {
 		return given + "; reportferry " + shows + " shows what it would do, and sends nothing"
 	}
@@ -80,8 +81,8 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 		}
 	})
 	near := catalog.Nearest(name, names)
-	if c.Flags().Lookup(others[name]) != nil {
-		near = []string{others[name]}
+	if c.Flags().Lookup(otherToolsFlags[name]) != nil {
+		near = []string{otherToolsFlags[name]}
 	} else if len(name) < 2 {
 		near = nil
 	}
@@ -91,38 +92,38 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 	return given + "; did you mean --" + strings.Join(near, " or --") + "?"
 }
 
-// day matches a day before today, such as -30d, without its dash.
-var day = lazy.Regexp(`^[0-9]+d$`)
+// daysAgo matches a day before today, such as -30d, without its dash.
+var daysAgo = lazy.Regexp(`^[0-9]+d$`)
 
 // The messages of cobra, the flag library, about flags that need or exclude each other.
 var (
-	oneOf    = lazy.Regexp(`^at least one of the flags in the group \[(.*)\] is required$`)
-	together = lazy.Regexp(`^if any flags in the group \[.*\] are set they must all be set; missing \[(.*)\]$`)
-	only     = lazy.Regexp(
+	oneIsRequired     = lazy.Regexp(`^at least one of the flags in the group \[(.*)\] is required$`)
+	allAreRequired    = lazy.Regexp(`^if any flags in the group \[.*\] are set they must all be set; missing \[(.*)\]$`)
+	oneExcludesOthers = lazy.Regexp(
 		`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
-	required = lazy.Regexp(`^required flag\(s\) "(.*)" not set$`)
+	flagIsRequired = lazy.Regexp(`^required flag\(s\) "(.*)" not set$`)
 )
 
-// Sentence replaces a message of cobra about missing or conflicting flags by a plainer one. It
-// returns other errors as they are.
-func Sentence(err error) error {
+// PlainFlagError replaces a message of cobra about missing or conflicting flags by a plainer one.
+// It returns other errors as they are.
+func PlainFlagError(err error) error {
 	flags := func(list, sep string) string { return "--" + strings.Join(strings.Fields(list), sep+"--") }
 	for form, say := range map[*regexp.Regexp]func(list string) string{
-		oneOf(): func(list string) string {
+		oneIsRequired(): func(list string) string {
 			if len(strings.Fields(list)) == 1 {
 				return flags(list, "") + " is missing; --help says what it is"
 			}
 			return "want one of " + flags(list, ", ") + "; --help says what each is"
 		},
-		together(): func(list string) string {
+		allAreRequired(): func(list string) string {
 			return flags(list,
 				" and ") + " is missing, which goes with the other one"
 		},
-		only(): func(list string) string {
+		oneExcludesOthers(): func(list string) string {
 			return flags(list,
 				" and ") + " exclude each other; leave one of them out"
 		},
-		required(): func(list string) string {
+		flagIsRequired(): func(list string) string {
 			return flags(strings.ReplaceAll(list, `", "`, " "), " and ") + " is missing; --help says what it is"
 		},
 	} {

@@ -1,4 +1,4 @@
-package logs
+package text
 
 import (
 	"go/ast"
@@ -15,14 +15,14 @@ import (
 // seen by the test that reads the lines of every command.
 func TestLoggedNamesAreKnown(t *testing.T) {
 	known, used := map[string]bool{}, map[string]bool{}
-	for _, f := range Fields {
+	for _, f := range logFields {
 		if known[f.Name] {
 			t.Errorf("%s is declared twice", f.Name)
 		}
 		known[f.Name] = true
 	}
 	calls := 0
-	err := filepath.WalkDir("../../../..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}

@@ -1,4 +1,4 @@
-package progress
+package text
 
 import (
 	"fmt"
@@ -7,17 +7,15 @@ import (
 
 	"github.com/mattn/go-runewidth"
 	"github.com/vbauerster/mpb/v8"
-
-	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
 )
 
-// enough is how many units must be done before their rate is used to estimate the rest.
-const enough = 3
+// enoughUnits is how many units must be done before their rate is used to estimate the rest.
+const enoughUnits = 3
 
-// A job is what one bar shows.
-type job struct {
+// A jobBar is what one bar shows.
+type jobBar struct {
 	unit  string
-	waits Waits // nil: what requests wait for is unknown
+	waits requestWaits // nil: what requests wait for is unknown
 	began time.Time
 	bar   *mpb.Bar
 
@@ -28,7 +26,7 @@ type job struct {
 }
 
 // step adds the units and rows of a step to the job, and moves its bar.
-func (j *job) step(s Step) {
+func (j *jobBar) step(s ProgressStep) {
 	j.mu.Lock()
 	j.total = max(j.total, s.Units)
 	j.done += s.Done
@@ -43,7 +41,7 @@ func (j *job) step(s Step) {
 }
 
 // end stops the clock of the job.
-func (j *job) end() {
+func (j *jobBar) end() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.over.IsZero() {
@@ -53,39 +51,39 @@ func (j *job) end() {
 
 // text returns what is shown right of the bar. It is 51 columns wide, so that the line fits into
 // 80.
-func (j *job) text(now time.Time) string {
+func (j *jobBar) text(now time.Time) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	unit := j.unit
 	if j.total != 1 {
 		unit += "s"
 	}
-	last, when := human.Count(j.rows)+" rows", ""
+	last, when := Count(j.rows)+" rows", ""
 	if j.over.IsZero() {
-		what, longest := waiting(j.waits)
+		what, longest := longestWait(j.waits)
 		if what != "" {
 			last = what
 		}
 		when = "ETA " + j.left(now, longest)
 	} else {
-		when = "in " + length(j.over.Sub(j.began).Round(time.Second))
+		when = "in " + shortDuration(j.over.Sub(j.began).Round(time.Second))
 	}
 	return fmt.Sprintf("%-15s %-10s %-24s", fmt.Sprintf("%d/%d %s", j.done, j.total, unit), when,
 		runewidth.Truncate(last, 24, "…"))
 }
 
 // left returns how long the rest takes at the rate so far, and at least the known wait.
-func (j *job) left(now time.Time, wait time.Duration) string {
-	if j.done < enough {
+func (j *jobBar) left(now time.Time, wait time.Duration) string {
+	if j.done < enoughUnits {
 		return "–"
 	}
 	rest := time.Duration(float64(now.Sub(j.began)) / float64(j.done) * float64(j.total-j.done))
-	return length(max(rest, wait))
+	return shortDuration(max(rest, wait))
 }
 
-// length returns a duration in at most six columns. It is rounded up to a second; of a longer one,
-// the smaller units are cut off.
-func length(d time.Duration) string {
+// shortDuration returns a duration in at most six columns. It is rounded up to a second; of a
+// longer one, the smaller units are cut off.
+func shortDuration(d time.Duration) string {
 	switch s := int64((d + time.Second - 1) / time.Second); {
 	case s < 60:
 		return fmt.Sprintf("%ds", s)
@@ -98,5 +96,5 @@ func length(d time.Duration) string {
 	}
 }
 
-// seconds returns a wait in whole seconds, rounded up.
-func seconds(d time.Duration) string { return fmt.Sprintf("%d s", (d+time.Second-1)/time.Second) }
+// wholeSeconds returns a wait in whole seconds, rounded up.
+func wholeSeconds(d time.Duration) string { return fmt.Sprintf("%d s", (d+time.Second-1)/time.Second) }

@@ -1,7 +1,4 @@
-// Package logs writes the log for machines: one object of JSON a line, whose fields have one type
-// and one unit each. Without it, a query over last month's logs would find a duration as a number
-// here and as a text there, and miss lines that lack a field.
-package logs
+package text
 
 import (
 	"context"
@@ -10,37 +7,36 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
 
-// New writes records of the level and above as JSON to w.
-func New(w io.Writer, level slog.Level) slog.Handler {
-	return handler{json: slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: cloudNames})}
+// NewLogHandler writes records of the level and above as JSON to w.
+func NewLogHandler(w io.Writer, level slog.Level) slog.Handler {
+	return logHandler{json: slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: cloudNames})}
 }
 
-// A handler brings records into the form of the schema. It keeps the attributes of a logger until a
-// record comes, because the later of two values under one name replaces the earlier one.
-type handler struct {
+// A logHandler brings records into the form of the schema. It keeps the attributes of a logger
+// until a record comes, because the later of two values under one name replaces the earlier one.
+type logHandler struct {
 	json  slog.Handler
 	attrs []slog.Attr
 }
 
 // Enabled tells whether the JSON handler writes lines of a level.
-func (h handler) Enabled(ctx context.Context, l slog.Level) bool { return h.json.Enabled(ctx, l) }
+func (h logHandler) Enabled(ctx context.Context, l slog.Level) bool { return h.json.Enabled(ctx, l) }
 
 // WithGroup ignores the group, because the fields of the schema are flat.
-func (h handler) WithGroup(string) slog.Handler { return h }
+func (h logHandler) WithGroup(string) slog.Handler { return h }
 
 // WithAttrs keeps the attributes for each record.
-func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	h.attrs = slices.Concat(h.attrs, attrs)
 	return h
 }
 
 // Handle writes a record. Every line has the run and the job, empty where there is none: they come
 // from the logger or the record, otherwise from the context.
-func (h handler) Handle(ctx context.Context, r slog.Record) error {
+func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 	run, job := step.Of(ctx)
 	attrs := []slog.Attr{slog.String("run", run), slog.String("job", job)}
 	add := func(a slog.Attr) bool {
@@ -61,16 +57,16 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	for _, a := range attrs {
 		if err, is := a.Value.Any().(error); is && a.Key == "error" && r.Level >= slog.LevelError &&
 			!slices.ContainsFunc(attrs, func(b slog.Attr) bool { return b.Key == "reason" }) {
-			line.AddAttrs(slog.String("reason", exit.Reason(err)))
+			line.AddAttrs(slog.String("reason", FailureReason(err)))
 		}
-		a.Value = plain(a.Value)
+		a.Value = plainValue(a.Value)
 		line.AddAttrs(a)
 	}
 	return h.json.Handle(ctx, line)
 }
 
-// plain converts a duration to seconds, and an error or a time to text.
-func plain(v slog.Value) slog.Value {
+// plainValue converts a duration to seconds, and an error or a time to text.
+func plainValue(v slog.Value) slog.Value {
 	v = v.Resolve()
 	if v.Kind() == slog.KindDuration {
 		return slog.Float64Value(v.Duration().Seconds())

@@ -1,4 +1,4 @@
-package plot
+package text
 
 import (
 	"fmt"
@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-func points(values ...float64) (all []Point) {
+func plotPoints(values ...float64) (all []PlotPoint) {
 	for i, v := range values {
-		all = append(all, Point{Name: fmt.Sprintf("2026-01-%02d", i+1), Value: v})
+		all = append(all, PlotPoint{Name: fmt.Sprintf("2026-01-%02d", i+1), Value: v})
 	}
 	return all
 }
 
-func TestWrite(t *testing.T) {
-	all := points(100, 120, 0, 80, 200, 150, 90)
+func TestPlot(t *testing.T) {
+	all := plotPoints(100, 120, 0, 80, 200, 150, 90)
 	all[2].Hole, all[5].Open, all[6].Open = true, true, true
 	var b strings.Builder
-	Write(&b, "rows", all)
+	Plot(&b, "rows", all)
 	want := `  rows, 2026-01-01 to 2026-01-07
    200 ┤   ╭╮
    167 ┤   │╰╮
@@ -36,24 +36,24 @@ func TestWrite(t *testing.T) {
 }
 
 // A hole is never drawn as 0, and however much there is to draw, 80 columns are enough.
-func TestWriteFits(t *testing.T) {
-	for _, all := range [][]Point{points(), points(5), points(0, 0), points(-3, 4), points(make([]float64, 400)...),
-		points(1e12, 2e12, 3e-9)} {
+func TestPlotFits(t *testing.T) {
+	for _, all := range [][]PlotPoint{plotPoints(), plotPoints(5), plotPoints(0, 0), plotPoints(-3, 4),
+		plotPoints(make([]float64, 400)...), plotPoints(1e12, 2e12, 3e-9)} {
 		for i := range all {
 			all[i].Open = i%3 == 0
 		}
 		var b strings.Builder
-		Write(&b, "all_revenue_total_d30", all)
+		Plot(&b, "all_revenue_total_d30", all)
 		for line := range strings.Lines(b.String()) {
 			if n := utf8.RuneCountInString(line); n > 81 || strings.Contains(line, "NaN") {
 				t.Errorf("%d columns: %s", n, line)
 			}
 		}
 	}
-	pieces := points(3, 3, 0, 7, 7)
+	pieces := plotPoints(3, 3, 0, 7, 7)
 	pieces[2].Break = true
 	var broken strings.Builder
-	Write(&broken, "rows", pieces)
+	Plot(&broken, "rows", pieces)
 	want := `  rows, 2026-01-01 to 2026-01-05
    7.0 ┤  ╶─
    5.8 ┤
@@ -69,15 +69,15 @@ func TestWriteFits(t *testing.T) {
 		t.Errorf("a break is drawn as\n%s", &broken)
 	}
 	broken.Reset()
-	Write(&broken, "rows", pieces[2:]) // of which nothing is shown before the break
+	Plot(&broken, "rows", pieces[2:]) // of which nothing is shown before the break
 	if !strings.HasPrefix(broken.String(), "  rows, 2026-01-04 to 2026-01-05\n") ||
 		strings.Contains(broken.String(), "left out") {
 		t.Errorf("what follows a break is drawn as\n%s", &broken)
 	}
-	holes := points(7, 7, 7)
+	holes := plotPoints(7, 7, 7)
 	holes[1].Hole = true
 	var b strings.Builder
-	Write(&b, "rows", holes)
+	Plot(&b, "rows", holes)
 	if !strings.Contains(b.String(), "× missing: 1") {
 		t.Errorf("a hole is drawn as\n%s", &b)
 	}

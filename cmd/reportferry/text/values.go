@@ -1,15 +1,4 @@
-// Package human writes numbers, periods, times and tables for people who read 80 columns. Without
-// it, each command would write the same count, the same day or the same table in another way.
-//
-//	Grid   rows under headings, in columns as wide as their widest cell
-//	Row    a label and what there is to say under it, two spaces in
-//	Count, Size, Plural, Range, Ago     one value in a sentence
-//	Fold, FirstLine                     a text that may be too long
-//
-// Everything is written through a terminal.Writer by the commands, so these functions needn't
-// escape what they are given; Grid does so for its cells, because a row is one line whatever a
-// campaign is called.
-package human
+package text
 
 import (
 	"encoding/json"
@@ -44,8 +33,8 @@ func Count(n int64) string {
 	return strings.Join(append([]string{digits}, groups...), ",")
 }
 
-// Size writes a number of bytes in units of a thousand.
-func Size(n int64) string {
+// Bytes writes a number of bytes in units of a thousand.
+func Bytes(n int64) string {
 	switch {
 	case n >= 1e9:
 		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
@@ -57,9 +46,9 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Range names a run of partitions by its first and its last one; the partition of a table without
-// periods is "all".
-func Range(first, last civil.Date) string {
+// DayRange names a run of partitions by its first and its last one; the partition of a table
+// without periods is "all".
+func DayRange(first, last civil.Date) string {
 	switch first {
 	case sinks.Whole:
 		return "all"
@@ -72,9 +61,10 @@ func Range(first, last civil.Date) string {
 // Ago writes how long before now something happened, to the second.
 func Ago(now, at time.Time) string { return now.Sub(at).Round(time.Second).String() + " ago" }
 
-// Row writes a text under a label. The text's later lines are indented below its first one, so that
-// a line end in a name of the account can't begin a line that looks like one of the program's own.
-func Row(w io.Writer, label, text string) {
+// Labeled writes a text under a label. The text's later lines are indented below its first one, so
+// that a line end in a name of the account can't begin a line that looks like one of the program's
+// own.
+func Labeled(w io.Writer, label, text string) {
 	fmt.Fprintf(w, "  %-10s  %s\n", label, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 14)))
 }
 

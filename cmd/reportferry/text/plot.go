@@ -1,6 +1,4 @@
-// Package plot draws numbers by period on a terminal. Without it a day that is half of the others
-// would be a number among many, on a machine that has no browser.
-package plot
+package text
 
 import (
 	"fmt"
@@ -11,8 +9,8 @@ import (
 	"github.com/guptarohit/asciigraph"
 )
 
-// A Point is the number of one period.
-type Point struct {
+// A PlotPoint is the number of one period.
+type PlotPoint struct {
 	Name  string // of the period, such as 2026-01-31
 	Value float64
 	Hole  bool // there is no number, which isn't 0
@@ -21,14 +19,14 @@ type Point struct {
 }
 
 const (
-	most   = 60 // points, a column each
-	height = 6  // lines
+	mostPoints = 60 // points, a column each
+	plotHeight = 6  // lines
 )
 
-// Write draws the last points from left to right, with a line below that marks what is missing and
+// Plot draws the last points from left to right, with a line below that marks what is missing and
 // what may still change. It fits 80 columns.
-func Write(w io.Writer, title string, points []Point) {
-	points = points[max(0, len(points)-most):]
+func Plot(w io.Writer, title string, points []PlotPoint) {
+	points = points[max(0, len(points)-mostPoints):]
 	if len(points) > 0 && points[0].Break {
 		points = points[1:]
 	}
@@ -61,8 +59,8 @@ func Write(w io.Writer, title string, points []Point) {
 	if len(values) == 1 {
 		values, marks = append(values, values[0]), append(marks, ' ') // a line has two ends
 	}
-	drawn := asciigraph.Plot(values, asciigraph.Height(height), asciigraph.LowerBound(low), asciigraph.UpperBound(high),
-		asciigraph.Precision(precision(high)), asciigraph.Offset(3))
+	drawn := asciigraph.Plot(values, asciigraph.Height(plotHeight), asciigraph.LowerBound(low),
+		asciigraph.UpperBound(high), asciigraph.Precision(plotPrecision(high)), asciigraph.Offset(3))
 	fmt.Fprintf(w, "  %s, %s to %s\n", title, points[0].Name, points[len(points)-1].Name)
 	margin := 0
 	for line := range strings.Lines(drawn) {
@@ -74,11 +72,11 @@ func Write(w io.Writer, title string, points []Point) {
 	}
 	if holes+open+breaks > 0 {
 		fmt.Fprintln(w, "  "+strings.Repeat(" ", margin)+strings.TrimRight(string(marks), " "))
-		fmt.Fprintln(w, "  "+strings.Repeat(" ", margin)+legend(holes, open, breaks))
+		fmt.Fprintln(w, "  "+strings.Repeat(" ", margin)+plotLegend(holes, open, breaks))
 	}
 }
 
-func legend(holes, open, breaks int) string {
+func plotLegend(holes, open, breaks int) string {
 	var parts []string
 	if breaks > 0 {
 		parts = append(parts, fmt.Sprintf("| left out: %d", breaks))
@@ -92,8 +90,8 @@ func legend(holes, open, breaks int) string {
 	return strings.Join(parts, "   ")
 }
 
-// precision is how many decimals the axis has.
-func precision(high float64) uint {
+// plotPrecision is how many decimals the axis has.
+func plotPrecision(high float64) uint {
 	switch {
 	case high >= 100:
 		return 0

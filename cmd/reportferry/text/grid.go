@@ -1,4 +1,4 @@
-package human
+package text
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ func (g Grid) Write(w io.Writer) {
 	for r, cells := range lines {
 		shown := make([]string, len(cells))
 		for i, c := range cells {
-			shown[i] = Line(c)
+			shown[i] = OneLine(c)
 			if i < len(g.Most) && g.Most[i] > 0 {
 				shown[i] = runewidth.Truncate(shown[i], g.Most[i], "…")
 			}
@@ -66,7 +66,7 @@ func (g Grid) Write(w io.Writer) {
 	}
 }
 
-// Line shows others' text on one line, whatever it holds.
-func Line(text string) string {
+// OneLine shows others' text on one line, whatever it holds.
+func OneLine(text string) string {
 	return terminal.Line(strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "\t", " ").Replace(text))
 }

@@ -1,13 +1,4 @@
-// Package usage says what is wrong with a command line. Without it, people would read the messages
-// of the library that parses it, which say how many arguments a command accepts and received, but
-// not what they are; and a misspelt command of a group would print the group's help and end as if
-// all were well.
-//
-//	root ── Explain ──▶ every command: arguments by name, with an example
-//	                    every group:   no such command, did you mean
-//	                    every flag:    no such flag, did you mean; a value of the wrong kind
-//	error of a command line ── Sentence ──▶ flags that exclude or need each other
-package usage
+package text
 
 import (
 	"fmt"
@@ -19,39 +10,39 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// Explain makes every command below root say what is wrong with its arguments and flags.
-func Explain(root *cobra.Command) {
+// ExplainUsage makes every command below root say what is wrong with its arguments and flags.
+func ExplainUsage(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		if Helpless(c) == nil {
+		if CheckHelpTopic(c) == nil {
 			help(c, args)
 		}
 	})
-	each(root)
+	explainEach(root)
 	root.InitDefaultHelpCmd()
 	if c, _, err := root.Find([]string{"help"}); err == nil {
 		c.Args = func(_ *cobra.Command, args []string) error {
 			of, left, _ := root.Find(args)
 			if of.HasSubCommands() && len(left) > 0 {
-				return unknown(of, left[0])
+				return unknownCommand(of, left[0])
 			}
 			return nil
 		}
 	}
 }
 
-// Helpless returns an error when the help of a group was asked for with the name of a command that
-// the group doesn't have, and nil otherwise. The library would print the group's help instead.
-func Helpless(c *cobra.Command) error {
+// CheckHelpTopic returns an error when the help of a group was asked for with the name of a command
+// that the group doesn't have, and nil otherwise. The library would print the group's help instead.
+func CheckHelpTopic(c *cobra.Command) error {
 	if args := c.Flags().Args(); c.Annotations["group"] != "" && len(args) > 0 {
-		return unknown(c, args[0])
+		return unknownCommand(c, args[0])
 	}
 	return nil
 }
 
-// each does what Explain does, for a command and all commands below it.
-func each(c *cobra.Command) {
+// explainEach does what ExplainUsage does, for a command and all commands below it.
+func explainEach(c *cobra.Command) {
 	if c.HasSubCommands() && !c.Runnable() {
 		c.Annotations = map[string]string{"group": "true"} // for the template of help: it does nothing of its own
 		c.Args = cobra.ArbitraryArgs
@@ -59,23 +50,23 @@ func each(c *cobra.Command) {
 			if len(args) == 0 {
 				return c.Help()
 			}
-			return unknown(c, args[0])
+			return unknownCommand(c, args[0])
 		}
 	} else if takes := c.Args; takes != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if takes(c, args) == nil {
 				return nil
 			}
-			return wrong(c, args)
+			return wrongArguments(c, args)
 		}
 	}
 	for _, sub := range c.Commands() {
-		each(sub)
+		explainEach(sub)
 	}
 }
 
-// meant maps names that people may try to the commands that do it here.
-var meant = map[string]string{
+// meantCommands maps names that people may try to the commands that do it here.
+var meantCommands = map[string]string{
 	"sync": "run", "ingest": "run", "start": "run", "load": "run", "etl": "run", "execute": "run",
 	"validate": "check", "test": "check", "doctor": "check", "lint": "check", "verify": "check",
 	"new": "init", "create": "init", "setup": "init", "configure": "init", "reload": "backfill", "resync": "backfill",
@@ -85,8 +76,8 @@ var meant = map[string]string{
 	"dimensions": "fields", "mock": "emulator",
 }
 
-// unknown returns the error for a name that no command of the group has.
-func unknown(c *cobra.Command, name string) error {
+// unknownCommand returns the error for a name that no command of the group has.
+func unknownCommand(c *cobra.Command, name string) error {
 	var names []string
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
@@ -94,8 +85,8 @@ func unknown(c *cobra.Command, name string) error {
 		}
 	}
 	near := catalog.Nearest(name, names)
-	if slices.Contains(names, meant[name]) {
-		near = []string{meant[name]}
+	if slices.Contains(names, meantCommands[name]) {
+		near = []string{meantCommands[name]}
 	}
 	hint := c.CommandPath() + " --help lists the commands"
 	if len(near) > 0 {
@@ -104,13 +95,13 @@ func unknown(c *cobra.Command, name string) error {
 	if !c.HasParent() {
 		return fmt.Errorf("there is no command %q; %s", name, hint)
 	}
-	return fmt.Errorf("%s has no command %q; %s", called(c), name, hint)
+	return fmt.Errorf("%s has no command %q; %s", commandName(c), name, hint)
 }
 
-// wrong returns an error that says which argument is missing, too many or not allowed.
-func wrong(c *cobra.Command, args []string) error {
-	needs, most := arguments(c)
-	lead := called(c)
+// wrongArguments returns an error that says which argument is missing, too many or not allowed.
+func wrongArguments(c *cobra.Command, args []string) error {
+	needs, most := argumentsOf(c)
+	lead := commandName(c)
 	switch {
 	case len(args) < len(needs):
 		missing := needs[len(args):]
@@ -118,22 +109,25 @@ func wrong(c *cobra.Command, args []string) error {
 		if len(missing) > 1 {
 			verb = "are"
 		}
-		return fmt.Errorf("%s: %s %s missing, as in: %s", lead, strings.Join(missing, " and "), verb, example(c, needs))
+		return fmt.Errorf("%s: %s %s missing, as in: %s", lead, strings.Join(missing, " and "), verb,
+			exampleOf(c, needs))
 	case most == 0:
 		return fmt.Errorf("%s takes no arguments, and %q is one; values of flags stand behind their flags: %s --help",
 			lead, args[0], c.CommandPath())
 	case len(args) > most:
-		return fmt.Errorf("%s: %q is one argument too many, as in: %s", lead, args[most], example(c, needs))
+		return fmt.Errorf("%s: %q is one argument too many, as in: %s", lead, args[most], exampleOf(c, needs))
 	}
 	return fmt.Errorf("%s: %q is none of %s", lead, args[0], strings.Join(c.ValidArgs, ", "))
 }
 
-// called returns the command's path without the program's name.
-func called(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ") }
+// commandName returns the command's path without the program's name.
+func commandName(c *cobra.Command) string {
+	return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
+}
 
-// arguments reads from the usage line of a command which arguments it needs, and how many it takes
-// at most.
-func arguments(c *cobra.Command) (needs []string, most int) {
+// argumentsOf reads from the usage line of a command which arguments it needs, and how many it
+// takes at most.
+func argumentsOf(c *cobra.Command) (needs []string, most int) {
 	flag := false
 	for _, word := range strings.Fields(c.Use)[1:] {
 		switch {
@@ -155,12 +149,12 @@ func arguments(c *cobra.Command) (needs []string, most int) {
 	return needs, most
 }
 
-// samples are the values of arguments in the examples that are made for commands without any.
-var samples = map[string]string{"<app>": "android/com.example.game", "<job>": "campaigns_daily", "<secret-id>": "1",
-	"<file>": "spend.csv"}
+// sampleValues are the values of arguments in the examples that are made for commands without any.
+var sampleValues = map[string]string{"<app>": "android/com.example.game", "<job>": "campaigns_daily",
+	"<secret-id>": "1", "<file>": "spend.csv"}
 
-// example returns the first example of the command, or one that is made of its arguments.
-func example(c *cobra.Command, needs []string) string {
+// exampleOf returns the first example of the command, or one that is made of its arguments.
+func exampleOf(c *cobra.Command, needs []string) string {
 	text := strings.ReplaceAll(c.Example, "\\\n", " ")
 	for line := range strings.Lines(text) {
 		if line = strings.Join(strings.Fields(line), " "); strings.HasPrefix(line, c.CommandPath()+" ") {
@@ -169,7 +163,7 @@ func example(c *cobra.Command, needs []string) string {
 	}
 	words := []string{c.CommandPath()}
 	for _, n := range needs {
-		if s, ok := samples[n]; ok {
+		if s, ok := sampleValues[n]; ok {
 			n = s
 		}
 		words = append(words, n)
