@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
+	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
@@ -194,7 +194,7 @@ func lineOf(o ledger.Outcome, err error) string {
 	case len(parts) == 0 && err != nil:
 		return "failed"
 	case o.Waiting > 0 && len(parts) == 0:
-		return "waiting, due " + runs.DueAt(o.Due)
+		return "waiting, due " + see.DueAt(o.Due)
 	case len(parts) == 0:
 		return "done by another run"
 	}

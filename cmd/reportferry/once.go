@@ -8,7 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
+	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
@@ -65,7 +65,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 		return 0, err
 	}
 	plans := s.Task.Part().Plan(ctx, e.Bounds, list, time.Now())
-	show.units, show.waits, show.accounts = runs.UnitNames(s.Config), s.Waits, accountsOf(list)
+	show.units, show.waits, show.accounts = see.UnitNames(s.Config), s.Waits, accountsOf(list)
 	if first := begun(list, plans); len(first) > 0 {
 		s.Warn(first)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/see/after"
+	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
@@ -94,7 +94,7 @@ func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []s
 			failed = append(failed, err)
 		}
 		if len(idle) > 0 {
-			fmt.Fprintln(cmd.OutOrStdout(), text.Fold(after.Next(s, idle, time.Now()), 80))
+			fmt.Fprintln(cmd.OutOrStdout(), text.Fold(see.NextRun(s, idle, time.Now()), 80))
 		}
 		return errors.Join(append(failed, quotas(s.Log, list, plans))...)
 	})

@@ -17,13 +17,10 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/run/notify"
 	"github.com/reportferry/reportferry/cmd/reportferry/run/replay"
 	"github.com/reportferry/reportferry/cmd/reportferry/run/serve"
+	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/cmd/reportferry/see/console"
 	"github.com/reportferry/reportferry/cmd/reportferry/see/dbt"
-	"github.com/reportferry/reportferry/cmd/reportferry/see/history"
 	"github.com/reportferry/reportferry/cmd/reportferry/see/inspect"
-	"github.com/reportferry/reportferry/cmd/reportferry/see/objects"
-	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
-	"github.com/reportferry/reportferry/cmd/reportferry/see/show"
 	"github.com/reportferry/reportferry/cmd/reportferry/setup"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
@@ -125,11 +122,12 @@ relative, in place of the config's own folder.
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), accept.New(p), newPlan(p),
-		inspect.Status(p), runs.New(p), objects.New(p), history.New(p), history.Changes(p),
+		inspect.Status(p), see.Runs(p), see.Ledger(p), see.History(p), see.Changes(p),
 		inspect.Check(p), inspect.Views(p),
 		dbt.New(p),
 		serve.New(p, scheduled), notify.New(p), console.New(p, freeHeap), query.Events(p), query.Report(p),
-		fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(p), show.New(p), emulate.New(p, freeHeap),
+		fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(p), see.Config(p),
+		emulate.New(p, freeHeap),
 		newMan(), newVersion(p))
 	complete.Flags(p, root)
 	text.ExplainUsage(root)

@@ -10,8 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/see/after"
-	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
+	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
@@ -29,7 +28,7 @@ func (d *display) ended(ctx context.Context, r *wire.Ran) error {
 		fmt.Fprintln(d.out, text.Fold("The ledger has no record of this run: "+r.Unrecorded, 80))
 	}
 	if !d.json && !d.mute && (r.Record.Trigger == "manual" || r.Record.Trigger == "backfill") {
-		after.Run(d.out, r, time.Now())
+		see.WriteEnd(d.out, r, time.Now())
 	}
 	return nil
 }
@@ -48,7 +47,7 @@ func (d *display) summary(r ledger.Run) {
 		if d.mute && leaving([]ledger.Result{res}) == 0 {
 			continue
 		}
-		runs.WriteResult(d.out, d.again, res, grouped(res.Errs), d.units[res.Job], r.Trigger)
+		see.WriteResult(d.out, d.again, res, grouped(res.Errs), d.units[res.Job], r.Trigger)
 	}
 	left := leaving(r.Results)
 	switch {
@@ -155,7 +154,7 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 			"skipped", o.Skipped)
 	}
 	if o.Waiting > 0 {
-		args = append(args, "waiting", o.Waiting, "due", runs.DueAt(o.Due))
+		args = append(args, "waiting", o.Waiting, "due", see.DueAt(o.Due))
 	}
 	if len(res.Errs) > 0 {
 		d.log.Error("job failed", append(args, "error", strings.Join(grouped(res.Errs), "\n"), "reason",

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
+	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
@@ -79,7 +79,7 @@ func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files
 	}
 	g.writeDispositions(w, checked)
 	if !r.Quiet.IsZero() {
-		text.Labeled(w, "waiting", "it may still be growing; a push without its name takes it "+runs.DueAt(r.Quiet))
+		text.Labeled(w, "waiting", "it may still be growing; a push without its name takes it "+see.DueAt(r.Quiet))
 	}
 	text.Labeled(w, "rows", text.Count(r.Rows))
 	read()

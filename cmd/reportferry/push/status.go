@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
+	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
@@ -90,7 +90,7 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 				text.Count(accepted[f.Name]-f.Accepted)))
 		}
 		if n := f.NotTaken(); n > 0 {
-			text.Labeled(w, "not taken", text.Count(n)+": "+runs.NotTaken(f.Refused, f.Rejected, f.Partly, f.Conflicts))
+			text.Labeled(w, "not taken", text.Count(n)+": "+see.NotTaken(f.Refused, f.Rejected, f.Partly, f.Conflicts))
 		}
 		for i, r := range f.Reasons {
 			if i == mostReasons {

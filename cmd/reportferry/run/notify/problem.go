@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
+	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/internal/adjust"
 	pages "github.com/reportferry/reportferry/internal/console"
@@ -99,7 +99,7 @@ func problemsOfFiles(now time.Time, s pages.JobStatus, again string) []notify.Pr
 			continue
 		}
 		p.Records = append(p.Records, f.Name+"@"+f.Started.UTC().Format(time.RFC3339Nano))
-		p.What = short(fmt.Sprintf("%s: %s", terminal.Line(f.Name), runs.NotTaken(f.Refused, f.Rejected, f.Partly,
+		p.What = short(fmt.Sprintf("%s: %s", terminal.Line(f.Name), see.NotTaken(f.Refused, f.Rejected, f.Partly,
 			f.Conflicts)))
 	}
 	if p.Records == nil {

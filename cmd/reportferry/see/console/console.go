@@ -3,6 +3,16 @@
 //
 //	config ─ JobsOf ─▶ internal/console ─┬─▶ an address of this machine
 //	                                     └─▶ files in a folder or a bucket (--export)
+//
+// A gate lets in only requests that bring a token. Without it, everybody who reaches the console's
+// address could read what a company spends, and where.
+//
+//	request ─┬─ Authorization: Bearer or Basic ─┐
+//	         └─ cookie of an earlier Basic ─────┴─▶ gate ─┬─▶ the pages
+//	                                                      └─▶ 401, the same for every reason
+//
+// There is no form to log in by, so nothing but GET and HEAD is ever answered: browsers ask for a
+// name and a password by themselves.
 package console
 
 import (

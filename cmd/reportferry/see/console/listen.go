@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/see/access"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/loopback"
@@ -37,8 +36,8 @@ type Listening struct {
 	address, token string
 	names          []string
 
-	gate *access.Gate // nil when there is no token
-	most int          // connections at once
+	gate *gate // nil when there is no token
+	most int   // connections at once
 }
 
 // NewListening adds the flags to a command. address is the default of --listen, and what its help.
@@ -74,7 +73,7 @@ func (l *Listening) Renew(ctx context.Context, p *wire.Program) error {
 	}
 	token, err := l.secret(ctx, p)
 	if err == nil {
-		l.gate.Change(token)
+		l.gate.change(token)
 	}
 	return err
 }
@@ -147,8 +146,8 @@ func (l *Listening) guarded(ctx context.Context, p *wire.Program, log *slog.Logg
 		if err != nil {
 			return nil, err
 		}
-		l.gate = access.New(token, log)
-		pages = l.gate.Wrap(pages)
+		l.gate = newGate(token, log)
+		pages = l.gate.wrap(pages)
 	case l.Closed() && probes == nil:
 		return nil, fmt.Errorf("--listen %s: %w: other machines reach this address, so readers need a token to log "+
 			"in with:\n"+
@@ -171,7 +170,7 @@ func (l *Listening) guarded(ctx context.Context, p *wire.Program, log *slog.Logg
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked := r.URL.Path; asked == "/healthz" || asked == "/readyz" {
 			// The short answer needs no check of the host's name, because it has nothing to hide.
-			if stranger := l.Closed() || l.gate != nil && !l.gate.Knows(r); stranger {
+			if stranger := l.Closed() || l.gate != nil && !l.gate.knows(r); stranger {
 				short.ServeHTTP(w, r)
 				return
 			}

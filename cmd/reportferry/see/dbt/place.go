@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/see/after"
+	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/internal/views"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
@@ -124,5 +124,5 @@ func filesOf(sink *blobsink.Sink) (string, error) {
 		root = root[:date]
 	}
 	root = root[:strings.LastIndex(root, "/")]
-	return after.Scan(variable("reportferry_files", root)+pattern[len(root):], true), nil
+	return see.DuckDBScan(variable("reportferry_files", root)+pattern[len(root):], true), nil
 }

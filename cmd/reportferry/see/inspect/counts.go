@@ -15,7 +15,7 @@ func writeWaiting(w io.Writer, gaps []refresh.Gap) {
 	for _, g := range gaps {
 		if g.Closable && g.Reason == refresh.NotDueYet {
 			fmt.Fprintf(w, "  %s not due yet: %s\n", text.Plural(g.Partitions, "partition"),
-				text.Range(g.Partition, g.Through))
+				text.DayRange(g.Partition, g.Through))
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/see/after"
+	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/views"
@@ -98,9 +98,9 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 			r.Whole = r.Table(table)
 		}
 	case lake:
-		quote, scan := views.DuckDB.Quote, func(table string) string { return after.Scan(at.Pattern(table), false) }
+		quote, scan := views.DuckDB.Quote, func(table string) string { return see.DuckDBScan(at.Pattern(table), false) }
 		r.Place, r.Whole, r.States = views.Place{Dialect: views.DuckDB, Table: quote, Named: quote},
-			after.Scan(at.Pattern(table), true), map[string][]string{}
+			see.DuckDBScan(at.Pattern(table), true), map[string][]string{}
 		for kind := range own {
 			r.States[kind] = []string{scan(sinks.Derived(prefix+kind, "*"))}
 		}

@@ -19,7 +19,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
+	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
@@ -337,6 +337,6 @@ func notTaken(now time.Time, c config.Job, pushed []outbox.File) []ledger.Proble
 	return []ledger.Problem{{
 		Condition: "rows not taken", Advice: "which they are, and why", Command: c.Kind + " status --job " + c.Name,
 		What: fmt.Sprintf("%s of %s not taken: %s", text.Plural(int(o.NotTaken()), "row"), text.Plural(files, "file"),
-			runs.NotTaken(o.Refused, o.Rejected, o.Partly, o.Conflicts)),
+			see.NotTaken(o.Refused, o.Rejected, o.Partly, o.Conflicts)),
 	}}
 }

@@ -1,7 +1,4 @@
-// Package objects has the command that shows what is in the ledger. Without it, whoever has to find
-// out what a damaged, lost or restored object means would need to know how the ledger encodes
-// objects.
-package objects
+package see
 
 import (
 	"context"
@@ -15,15 +12,15 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
-// An object is a line of the command ledger list as JSON.
-type object struct {
+// A ledgerObject is a line of the command ledger list as JSON.
+type ledgerObject struct {
 	Key      string    `json:"key"`
 	Size     int64     `json:"size"` // bytes
 	Modified time.Time `json:"modified"`
 }
 
-// New makes the command ledger.
-func New(p *wire.Program) *cobra.Command {
+// Ledger makes the command ledger.
+func Ledger(p *wire.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
 		Short: "List the objects of the ledger, or print one of them",
@@ -46,9 +43,9 @@ jobs/ledger/README.md says what the objects hold.`,
 				}
 				list, err := s.Ledger.Objects(ctx, prefix)
 				if form.JSON() {
-					var lines []object
+					var lines []ledgerObject
 					for _, o := range list {
-						lines = append(lines, object{o.Key, o.Size, o.Modified.UTC()})
+						lines = append(lines, ledgerObject{o.Key, o.Size, o.Modified.UTC()})
 					}
 					return errors.Join(err, text.JSONLines(cmd.OutOrStdout(), lines))
 				}
@@ -63,7 +60,7 @@ jobs/ledger/README.md says what the objects hold.`,
 			})
 		},
 	}
-	form = p.AddOutput(list, "one object a line", object{})
+	form = p.AddOutput(list, "one object a line", ledgerObject{})
 	cmd.AddCommand(list, &cobra.Command{
 		Use:     "show <key>",
 		Short:   "Print an object as JSON",

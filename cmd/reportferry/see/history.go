@@ -1,12 +1,4 @@
-// Package history has the commands that say what the tables' numbers were before: history and
-// changes. Without it, nobody could say why a number isn't what it was last week, and a dashboard's
-// reader would find out by chance that it has changed.
-//
-//	history   how the numbers of each partition came to be what they are
-//	changes   which numbers of all tables moved since last night, the biggest moves first
-//
-// Both read the ledger alone: its records and the history that folding has moved them into.
-package history
+package see
 
 import (
 	"context"
@@ -26,11 +18,11 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// usual is how many periods are shown unless --from or --to says otherwise.
-const usual = 14
+// usualPeriods is how many periods are shown unless --from or --to says otherwise.
+const usualPeriods = 14
 
-// New makes the command history.
-func New(p *wire.Program) *cobra.Command {
+// History makes the command history.
+func History(p *wire.Program) *cobra.Command {
 	var from, to string
 	var form *wire.Output
 	var metrics []string
@@ -61,7 +53,7 @@ before today such as -30d, yesterday or today, in the zone of the job's report.`
 			write := wire.Form(form, map[string]func(tableHistory, io.Writer) error{wire.Text: tableHistory.writeTable,
 				wire.JSON: tableHistory.writeJSON, "csv": tableHistory.writeCSV})
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				first, last, err := bounds(s, names[0], from, to)
+				first, last, err := daysBetween(s, names[0], from, to)
 				if err != nil {
 					return err
 				}
@@ -71,7 +63,7 @@ before today such as -30d, yesterday or today, in the zone of the job's report.`
 				}
 				if t.cut {
 					p.Note(cmd.ErrOrStderr(), fmt.Sprintf("reportferry: the last %d periods; --from shows earlier ones",
-						usual))
+						usualPeriods))
 				}
 				return write(t, cmd.OutOrStdout())
 			})
@@ -80,12 +72,12 @@ before today such as -30d, yesterday or today, in the zone of the job's report.`
 	cmd.Flags().StringVar(&from, "from", "", "first `day`: periods that begin earlier aren't shown")
 	cmd.Flags().StringVar(&to, "to", "", "last `day`: periods that begin later aren't shown")
 	cmd.Flags().StringSliceVar(&metrics, "metric", nil, "only these numbers, such as `cost`, or rows")
-	form = p.AddOutput(cmd, "one object a content", content{}, "csv")
+	form = p.AddOutput(cmd, "one object a content", contentLine{}, "csv")
 	return cmd
 }
 
-// bounds reads --from and --to in the days of a job. Either may be missing.
-func bounds(s *wire.Session, job, from, to string) (first, last civil.Date, err error) {
+// daysBetween reads --from and --to in the days of a job. Either may be missing.
+func daysBetween(s *wire.Session, job, from, to string) (first, last civil.Date, err error) {
 	if from != "" && to != "" {
 		return s.Range(job, from, to)
 	}
@@ -102,12 +94,12 @@ type tableHistory struct {
 	job, table string
 	metrics    []string        // the ones asked for; nil: all
 	records    []ledger.Record // by partition, oldest first
-	changes    map[id][]refresh.Change
+	changes    map[recordID][]refresh.Change
 	cut        bool // earlier periods were left out, as neither --from nor --to was given
 }
 
-// An id names a record of a table.
-type id struct {
+// An recordID names a record of a table.
+type recordID struct {
 	partition civil.Date
 	seq       int
 }
@@ -128,13 +120,13 @@ func readHistory(ctx context.Context, s *wire.Session, name string, first, last 
 	if err != nil {
 		return t, err
 	}
-	t = tableHistory{job: job.Name, table: job.Table, metrics: metrics, changes: map[id][]refresh.Change{}}
+	t = tableHistory{job: job.Name, table: job.Table, metrics: metrics, changes: map[recordID][]refresh.Change{}}
 	now := table.Sorted()
 	if err := t.known(now); err != nil {
 		return t, err
 	}
-	if n := len(now); !first.IsValid() && !last.IsValid() && n > usual {
-		first, t.cut = now[n-usual].Partition, true
+	if n := len(now); !first.IsValid() && !last.IsValid() && n > usualPeriods {
+		first, t.cut = now[n-usualPeriods].Partition, true
 	}
 	until := last
 	if last.IsValid() {
@@ -144,7 +136,7 @@ func readHistory(ctx context.Context, s *wire.Session, name string, first, last 
 		return t, err
 	}
 	for _, c := range refresh.Changes(t.records) {
-		key := id{c.Partition, c.Seq}
+		key := recordID{c.Partition, c.Seq}
 		t.changes[key] = append(t.changes[key], c)
 	}
 	return t, nil

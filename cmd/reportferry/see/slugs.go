@@ -1,4 +1,4 @@
-package history
+package see
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/slugs"
 )
 
-// A slug is a change of an event slug, as a job of kind events has seen it.
-type slug struct {
+// A slugChange is a change of an event slug, as a job of kind events has seen it.
+type slugChange struct {
 	Job   string `json:"job"`
 	Table string `json:"table"`
 	Kind  string `json:"kind"` // appeared, vanished, renamed or named
@@ -22,12 +22,12 @@ type slug struct {
 }
 
 // slugsOf returns the changes of slugs that a job has seen since a time, oldest first.
-func slugsOf(ctx context.Context, s *wire.Session, job config.Job, since time.Time) ([]slug, error) {
+func slugsOf(ctx context.Context, s *wire.Session, job config.Job, since time.Time) ([]slugChange, error) {
 	r, err := slugs.Open(s.Ledger, job.Name, job.Table).Last(ctx)
-	list := []slug{}
+	list := []slugChange{}
 	for _, c := range r.Changes {
 		if !c.Seen.Before(since) {
-			list = append(list, slug{job.Name, job.Table, c.Kind(), c})
+			list = append(list, slugChange{job.Name, job.Table, c.Kind(), c})
 		}
 	}
 	return list, err
@@ -35,12 +35,12 @@ func slugsOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 
 // writeSlugs writes the newest changes of one job's slugs for people, at most limit of them; 0:
 // all.
-func writeSlugs(w io.Writer, job string, list []slug, since time.Time, limit int) {
+func writeSlugs(w io.Writer, job string, list []slugChange, since time.Time, limit int) {
 	if len(list) == 0 {
-		fmt.Fprintf(w, "%s: no event slug changed since %s UTC\n", job, minute(since))
+		fmt.Fprintf(w, "%s: no event slug changed since %s UTC\n", job, toTheMinute(since))
 		return
 	}
-	fmt.Fprintf(w, "%s: %s since %s UTC\n", job, text.Plural(len(list), "change")+" of event slugs", minute(since))
+	fmt.Fprintf(w, "%s: %s since %s UTC\n", job, text.Plural(len(list), "change")+" of event slugs", toTheMinute(since))
 	shown := list
 	if limit > 0 {
 		shown = list[max(0, len(list)-limit):]
@@ -67,7 +67,7 @@ func writeSlugs(w io.Writer, job string, list []slug, since time.Time, limit int
 }
 
 // apps counts the apps in which the slug changed.
-func (s slug) apps() int {
+func (s slugChange) apps() int {
 	seen := map[string]bool{}
 	for _, o := range s.Owners {
 		seen[o.App] = true
@@ -76,7 +76,7 @@ func (s slug) apps() int {
 }
 
 // line returns the change as a line of changes --output csv, whose columns are made for numbers.
-func (s slug) line() []string {
+func (s slugChange) line() []string {
 	was, is := s.Was.Slug, s.Now.Slug
 	if s.Kind == "named" {
 		was, is = s.Was.Name, s.Now.Name

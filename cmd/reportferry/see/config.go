@@ -1,10 +1,4 @@
-// Package show has the command config show, which writes the config as it was understood. Without
-// it, what a default, a merge key or a variable comes to would be known only by what a run then
-// does.
-//
-//	file ── config.Show ──> keys with values ──┬─ draft.Keys ──> YAML, which is a config itself
-//	                                           └─ object ──────> JSON
-package show
+package see
 
 import (
 	"bytes"
@@ -20,15 +14,15 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// New makes the command config.
-func New(p *wire.Program) *cobra.Command {
+// Config makes the command config.
+func Config(p *wire.Program) *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Show the config as it is understood"}
-	cmd.AddCommand(newShow(p))
+	cmd.AddCommand(configShow(p))
 	return cmd
 }
 
-// newShow makes the command config show.
-func newShow(p *wire.Program) *cobra.Command {
+// configShow makes the command config show.
+func configShow(p *wire.Program) *cobra.Command {
 	var form *wire.Output
 	cmd := &cobra.Command{
 		Use:   "show [job...]",
@@ -45,17 +39,17 @@ ledger, no sink.`,
   reportferry config show campaigns_daily --output json`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			shown, err := p.ShowConfig(names, safe)
+			shown, err := p.ShowConfig(names, withoutSecrets)
 			if err != nil {
 				return err
 			}
-			written := draft.Keys(keys(shown))
+			written := draft.Keys(draftKeys(shown))
 			if form.JSON() {
 				var b bytes.Buffer
 				check := json.NewEncoder(&b)
 				check.SetEscapeHTML(false)
 				check.SetIndent("", "  ")
-				if err := check.Encode(object(shown)); err != nil {
+				if err := check.Encode(configObject(shown)); err != nil {
 					return text.WithExitCode(err)
 				}
 				written = b.Bytes()
@@ -68,18 +62,18 @@ ledger, no sink.`,
 	return cmd
 }
 
-// keys converts the keys of a config to those that package draft writes.
-func keys(shown []strict.Shown) []draft.Key {
+// draftKeys converts the keys of a config to those that package draft writes.
+func draftKeys(shown []strict.Shown) []draft.Key {
 	all := make([]draft.Key, len(shown))
 	for i, s := range shown {
 		all[i] = draft.Key{Name: s.Key, Value: s.Value, Comment: s.Note}
 		switch v := s.Value.(type) {
 		case []strict.Shown:
-			all[i].Value = keys(v)
+			all[i].Value = draftKeys(v)
 		case [][]strict.Shown:
 			var entries [][]draft.Key
 			for _, e := range v {
-				entries = append(entries, keys(e))
+				entries = append(entries, draftKeys(e))
 			}
 			all[i].Value = entries
 		}
@@ -87,19 +81,19 @@ func keys(shown []strict.Shown) []draft.Key {
 	return all
 }
 
-// An object is a mapping that becomes JSON with its keys in their order.
-type object []strict.Shown
+// A configObject is a mapping that becomes JSON with its keys in their order.
+type configObject []strict.Shown
 
 // MarshalJSON writes the keys without their notes.
-func (o object) MarshalJSON() ([]byte, error) {
+func (o configObject) MarshalJSON() ([]byte, error) {
 	var fields []string
 	for _, s := range o {
 		value := s.Value
 		switch v := value.(type) {
 		case []strict.Shown:
-			value = object(v)
+			value = configObject(v)
 		case [][]strict.Shown:
-			var entries []object
+			var entries []configObject
 			for _, e := range v {
 				entries = append(entries, e)
 			}

@@ -1,11 +1,4 @@
-// Package runs has the command that shows what earlier runs did, and the table in which a run
-// writes the result of a job. Without it, what a run printed at night would be lost with its
-// terminal.
-//
-//	run ──── ledger.Run ────> WriteResult                  the closing table of each job
-//	            │ runs/MONTH.json of the ledger
-//	            └── runs ───> a line for each run, or one in whole, by the same table
-package runs
+package see
 
 import (
 	"context"
@@ -24,8 +17,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// New makes the command runs.
-func New(p *wire.Program) *cobra.Command {
+// Runs makes the command runs.
+func Runs(p *wire.Program) *cobra.Command {
 	var count int
 	var job string
 	var form *wire.Output
@@ -60,11 +53,11 @@ the newest run. Nothing is asked of the service.`,
 				}
 				all := past.Runs
 				if job != "" {
-					all = slices.DeleteFunc(all, func(r ledger.Run) bool { return !has(r, job) })
+					all = slices.DeleteFunc(all, func(r ledger.Run) bool { return !hasJob(r, job) })
 				}
 				w, asJSON := cmd.OutOrStdout(), form.JSON()
 				if len(args) == 1 {
-					return showOne(w, s, all, args[0], job, asJSON)
+					return writeFound(w, s, all, args[0], job, asJSON)
 				}
 				all = all[:min(count, len(all))]
 				switch {
@@ -75,9 +68,9 @@ the newest run. Nothing is asked of the service.`,
 				case len(all) == 0:
 					fmt.Fprintln(w, "No run is recorded yet; reportferry run makes the first.")
 				default:
-					list(w, all, time.Now())
+					writeRuns(w, all, time.Now())
 					if job == "" {
-						counted(w, past, time.Now())
+						writeIdle(w, past, time.Now())
 					}
 				}
 				return nil
@@ -91,27 +84,27 @@ the newest run. Nothing is asked of the service.`,
 	return cmd
 }
 
-// has tells whether a run has a result of the job.
-func has(r ledger.Run, job string) bool {
+// hasJob tells whether a run has a result of the job.
+func hasJob(r ledger.Run, job string) bool {
 	return slices.ContainsFunc(r.Results, func(res ledger.Result) bool { return res.Job == job })
 }
 
-// showOne writes the run of an ID, or of the first part of one.
-func showOne(w io.Writer, s *wire.Session, all []ledger.Run, id, job string, asJSON bool) error {
-	r, err := find(all, id)
+// writeFound writes the run of an ID, or of the first part of one.
+func writeFound(w io.Writer, s *wire.Session, all []ledger.Run, id, job string, asJSON bool) error {
+	r, err := findRun(all, id)
 	if err != nil {
 		return text.UsageError(err)
 	}
 	if asJSON {
 		return text.JSON(w, r)
 	}
-	show(w, s.Again(), r, UnitNames(s.Config), job)
+	writeRun(w, s.Again(), r, UnitNames(s.Config), job)
 	return nil
 }
 
-// find returns the run with an ID, with the first part of one, or the newest for "last". all has
+// findRun returns the run with an ID, with the first part of one, or the newest for "last". all has
 // the newest run first.
-func find(all []ledger.Run, id string) (ledger.Run, error) {
+func findRun(all []ledger.Run, id string) (ledger.Run, error) {
 	if len(all) == 0 {
 		return ledger.Run{}, errors.New("no such run is recorded; reportferry runs lists all")
 	}

@@ -1,4 +1,4 @@
-package show
+package see
 
 import (
 	"slices"
@@ -7,13 +7,13 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// harmless are the parameters of sinks' URLs that are never a secret.
-var harmless = []string{"key", "location", "staging", "region", "endpoint", "domain", "protocol", "prefix"}
+// harmlessParameters are the parameters of sinks' URLs that are never a secret.
+var harmlessParameters = []string{"key", "location", "staging", "region", "endpoint", "domain", "protocol", "prefix"}
 
-// safe returns a text without what may be a secret in it. Only URLs have such parts: user name,
-// password, fragment, and every parameter that isn't known to be harmless. A text without such a
-// part stays as it is.
-func safe(text string) string {
+// withoutSecrets returns a text without what may be a secret in it. Only URLs have such parts: user
+// name, password, fragment, and every parameter that isn't known to be harmless. A text without
+// such a part stays as it is.
+func withoutSecrets(text string) string {
 	path, query, asked := strings.Cut(text, "?")
 	redacted := sinks.Redact(text)
 	switch {
@@ -24,7 +24,7 @@ func safe(text string) string {
 	}
 	kept := slices.DeleteFunc(strings.Split(query, "&"), func(p string) bool {
 		name, value, _ := strings.Cut(p, "=")
-		return !slices.Contains(harmless, name) || strings.ContainsAny(value, "@#?%")
+		return !slices.Contains(harmlessParameters, name) || strings.ContainsAny(value, "@#?%")
 	})
 	if !asked || len(kept) == 0 {
 		return redacted

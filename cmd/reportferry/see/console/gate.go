@@ -1,13 +1,4 @@
-// Package access lets in only requests that bring a token. Without it, everybody who reaches the
-// console's address could read what a company spends, and where.
-//
-//	request ─┬─ Authorization: Bearer or Basic ─┐
-//	         └─ cookie of an earlier Basic ─────┴─▶ Gate ─┬─▶ the pages
-//	                                                      └─▶ 401, the same for every reason
-//
-// There is no form to log in by, so nothing but GET and HEAD is ever answered: browsers ask for a
-// name and a password by themselves.
-package access
+package console
 
 import (
 	"crypto/hmac"
@@ -32,28 +23,28 @@ const (
 	cookieLife = 12 * time.Hour
 )
 
-// A Gate checks whether requests bring the token. It keeps only a hash of the token, and is safe
+// A gate checks whether requests bring the token. It keeps only a hash of the token, and is safe
 // for concurrent use.
-type Gate struct {
-	lock    atomic.Pointer[lock]
+type gate struct {
+	lock    atomic.Pointer[tokenLock]
 	log     *slog.Logger
 	refused rate.Sometimes
 }
 
-// A lock is the hash of a token, and the random key that signs the cookies given for that token.
-// Cookies are therefore worth nothing to another process, nor after the token has changed.
-type lock struct{ token, key [sha256.Size]byte }
+// A tokenLock is the hash of a token, and the random key that signs the cookies given for that
+// token. Cookies are therefore worth nothing to another process, nor after the token has changed.
+type tokenLock struct{ token, key [sha256.Size]byte }
 
-// New makes a gate that a token opens.
-func New(token string, log *slog.Logger) *Gate {
-	g := &Gate{log: log, refused: rate.Sometimes{Interval: time.Minute}}
-	g.Change(token)
+// newGate makes a gate that a token opens.
+func newGate(token string, log *slog.Logger) *gate {
+	g := &gate{log: log, refused: rate.Sometimes{Interval: time.Minute}}
+	g.change(token)
 	return g
 }
 
-// Change replaces the token that opens the gate. Called with the current token, it does nothing.
-func (g *Gate) Change(token string) {
-	fresh := &lock{token: sha256.Sum256([]byte(token))}
+// change replaces the token that opens the gate. Called with the current token, it does nothing.
+func (g *gate) change(token string) {
+	fresh := &tokenLock{token: sha256.Sum256([]byte(token))}
 	if old := g.lock.Load(); old != nil && old.token == fresh.token {
 		return
 	}
@@ -61,11 +52,11 @@ func (g *Gate) Change(token string) {
 	g.lock.Store(fresh)
 }
 
-// Wrap passes requests on that bring the token as the password of any user, as a Bearer token, or
+// wrap passes requests on that bring the token as the password of any user, as a Bearer token, or
 // by the cookie that a password earned. All others get the same answer.
-func (g *Gate) Wrap(next http.Handler) http.Handler {
+func (g *gate) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !g.Knows(r) {
+		if !g.knows(r) {
 			g.refuse(w)
 			return
 		}
@@ -76,8 +67,8 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// Knows tells whether a request brings the token, in one of the ways that Wrap takes.
-func (g *Gate) Knows(r *http.Request) bool {
+// knows tells whether a request brings the token, in one of the ways that wrap takes.
+func (g *gate) knows(r *http.Request) bool {
 	if r.Header.Get("Authorization") == "" {
 		c, err := r.Cookie(cookieName)
 		return err == nil && g.signed(c.Value, time.Now())
@@ -98,7 +89,7 @@ func (g *Gate) Knows(r *http.Request) bool {
 }
 
 // refuse answers a request that doesn't bring the token.
-func (g *Gate) refuse(w http.ResponseWriter) {
+func (g *gate) refuse(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="reportferry console", charset="UTF-8"`)
 	http.Error(w, "The console wants its token: as the password, with any user name, or as Authorization: Bearer.",
 		http.StatusUnauthorized)
@@ -116,7 +107,7 @@ func bearer(r *http.Request) string {
 // cookie returns a cookie whose value is the time when it expires, signed. X-Forwarded-Proto is a
 // claim that anyone can make. It is believed because it can only make a browser stricter: a cookie
 // that is Secure never goes over plain HTTP.
-func (g *Gate) cookie(r *http.Request, now time.Time) *http.Cookie {
+func (g *gate) cookie(r *http.Request, now time.Time) *http.Cookie {
 	until := strconv.FormatInt(now.Add(cookieLife).Unix(), 10)
 	return &http.Cookie{
 		Name: cookieName, Value: until + "." + g.sign(until), Path: "/", MaxAge: int(cookieLife.Seconds()),
@@ -126,14 +117,14 @@ func (g *Gate) cookie(r *http.Request, now time.Time) *http.Cookie {
 }
 
 // sign returns the signature of an expiry time.
-func (g *Gate) sign(until string) string {
+func (g *gate) sign(until string) string {
 	m := hmac.New(sha256.New, g.lock.Load().key[:])
 	m.Write([]byte(until))
 	return hex.EncodeToString(m.Sum(nil))
 }
 
 // signed tells whether this gate signed the cookie, and it hasn't expired.
-func (g *Gate) signed(value string, now time.Time) bool {
+func (g *gate) signed(value string, now time.Time) bool {
 	until, signature, _ := strings.Cut(value, ".")
 	if !hmac.Equal([]byte(signature), []byte(g.sign(until))) {
 		return false

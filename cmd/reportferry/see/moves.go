@@ -1,4 +1,4 @@
-package history
+package see
 
 import (
 	"context"
@@ -18,30 +18,30 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A move is a number of a job's table that moved, or an event in its history.
-type move struct {
+// A tableMove is a number of a job's table that moved, or an event in its history.
+type tableMove struct {
 	Job   string `json:"job"`
 	Table string `json:"table"`
 	refresh.Move
 }
 
-// moves has what moved in the tables of several jobs, by job, the biggest moves of each first.
-type moves struct {
+// movesByJob has what moved in the tables of several jobs, by job, the biggest moves of each first.
+type movesByJob struct {
 	since time.Time
 	jobs  []string
-	of    map[string][]move
-	slugs map[string][]slug // of jobs of kind events
+	of    map[string][]tableMove
+	slugs map[string][]slugChange // of jobs of kind events
 }
 
-// moved returns what moved in the tables that can be read, and the errors of the others.
-func moved(ctx context.Context, s *wire.Session, chosen []config.Job, since time.Time) (moves, error) {
-	m := moves{since: since, of: map[string][]move{}, slugs: map[string][]slug{}}
+// findMoves returns what moved in the tables that can be read, and the errors of the others.
+func findMoves(ctx context.Context, s *wire.Session, chosen []config.Job, since time.Time) (movesByJob, error) {
+	m := movesByJob{since: since, of: map[string][]tableMove{}, slugs: map[string][]slugChange{}}
 	var failed []error
 	for _, job := range chosen {
 		if job.Sinks == nil {
 			continue
 		}
-		list, err := movedOf(ctx, s, job, since)
+		list, err := movesOf(ctx, s, job, since)
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -58,8 +58,8 @@ func moved(ctx context.Context, s *wire.Session, chosen []config.Job, since time
 	return m, errors.Join(failed...)
 }
 
-// movedOf returns what moved in one job's table since a time, and what else happened to it.
-func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Time) (list []move, err error) {
+// movesOf returns what moved in one job's table since a time, and what else happened to it.
+func movesOf(ctx context.Context, s *wire.Session, job config.Job, since time.Time) (list []tableMove, err error) {
 	table, err := s.Ledger.Table(ctx, job.Table)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 	}
 	add := func(m refresh.Move) {
 		if !m.Now.Before(since) {
-			list = append(list, move{Job: job.Name, Table: job.Table, Move: m})
+			list = append(list, tableMove{Job: job.Name, Table: job.Table, Move: m})
 		}
 	}
 	for _, e := range history {
@@ -93,9 +93,9 @@ func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 }
 
 // writeTable writes the biggest moves of each job, at most limit of them.
-func (m moves) writeTable(w io.Writer, limit int) error {
+func (m movesByJob) writeTable(w io.Writer, limit int) error {
 	for _, job := range m.jobs {
-		list, happened, rebaselined := apart(m.of[job])
+		list, happened, rebaselined := splitMoves(m.of[job])
 		writeEvents(w, job, happened, m.since, limit)
 		for _, text := range wording.Rebaselined(rebaselined) {
 			fmt.Fprintf(w, "%s: %s\n", job, text)
@@ -106,7 +106,7 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 		}
 		if len(list) == 0 {
 			if len(rebaselined)+len(happened.Rows) == 0 {
-				fmt.Fprintf(w, "%s: nothing moved since %s UTC\n", job, minute(m.since))
+				fmt.Fprintf(w, "%s: nothing moved since %s UTC\n", job, toTheMinute(m.since))
 			}
 			continue
 		}
@@ -118,7 +118,7 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 			}
 		}
 		fmt.Fprintf(w, "%s: %s of %s moved since %s UTC\n", job, text.Plural(len(list), "number"),
-			text.Plural(len(periods), "period"), minute(m.since))
+			text.Plural(len(periods), "period"), toTheMinute(m.since))
 		if n := len(finals); n > 0 {
 			fmt.Fprintf(w, "  %s moved though final\n", text.Plural(n, "period"))
 		}
@@ -132,7 +132,8 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 		}
 		for _, one := range shown {
 			g.Rows = append(g.Rows, []string{
-				"  " + text.DayRange(one.Partition, one.Partition), one.Metric, brief(one.Was), brief(one.Is),
+				"  " + text.DayRange(one.Partition, one.Partition), one.Metric, shortNumber(one.Was),
+				shortNumber(one.Is),
 				wording.Size(one.Size), one.Finality, one.Reason,
 			})
 		}
@@ -144,9 +145,9 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 	return nil
 }
 
-// apart splits a list into the numbers that moved, the events (answers held back or accepted, and
-// lasting differences), and the periods whose numbers mean something else by now.
-func apart(list []move) (moved []move, happened text.Grid, rebaselined []refresh.Change) {
+// splitMoves splits a list into the numbers that moved, the events (answers held back or accepted,
+// and lasting differences), and the periods whose numbers mean something else by now.
+func splitMoves(list []tableMove) (moved []tableMove, happened text.Grid, rebaselined []refresh.Change) {
 	happened = text.Grid{Heads: []string{"  period", "what", "when, UTC", "why"}, Width: 80}
 	for _, one := range list {
 		switch one.Metric {
@@ -154,7 +155,7 @@ func apart(list []move) (moved []move, happened text.Grid, rebaselined []refresh
 			rebaselined = append(rebaselined, one.Change)
 		case ledger.EventHeld, ledger.EventAccepted, ledger.EventDiffersAlike:
 			happened.Rows = append(happened.Rows, []string{"  " + text.DayRange(one.Partition, one.Partition),
-				one.Metric, minute(one.Now), one.Reason})
+				one.Metric, toTheMinute(one.Now), one.Reason})
 		default:
 			moved = append(moved, one)
 		}
@@ -168,7 +169,7 @@ func writeEvents(w io.Writer, job string, g text.Grid, since time.Time, limit in
 	if all == 0 {
 		return
 	}
-	fmt.Fprintf(w, "%s: %s since %s UTC\n", job, text.Plural(all, "event"), minute(since))
+	fmt.Fprintf(w, "%s: %s since %s UTC\n", job, text.Plural(all, "event"), toTheMinute(since))
 	if limit > 0 {
 		g.Rows = g.Rows[:min(limit, all)]
 	}
@@ -179,9 +180,9 @@ func writeEvents(w io.Writer, job string, g text.Grid, since time.Time, limit in
 	}
 }
 
-// brief rounds a number to two decimals, for people. A number between -1 and 1 keeps all of its
-// decimals.
-func brief(text string) string {
+// shortNumber rounds a number to two decimals, for people. A number between -1 and 1 keeps all of
+// its decimals.
+func shortNumber(text string) string {
 	n, ok := new(big.Rat).SetString(text)
 	if !ok {
 		return text
@@ -193,7 +194,7 @@ func brief(text string) string {
 }
 
 // writeJSON writes an object for each move, and for each change of a slug.
-func (m moves) writeJSON(w io.Writer) error {
+func (m movesByJob) writeJSON(w io.Writer) error {
 	for _, job := range m.jobs {
 		if err := errors.Join(text.JSONLines(w, m.of[job]), text.JSONLines(w, m.slugs[job])); err != nil {
 			return err
@@ -203,7 +204,7 @@ func (m moves) writeJSON(w io.Writer) error {
 }
 
 // writeCSV writes a line for each move, and for each change of a slug.
-func (m moves) writeCSV(w io.Writer) error {
+func (m movesByJob) writeCSV(w io.Writer) error {
 	lines := [][]string{{"job", "partition", "seq", "before", "now", "run", "metric", "was", "is", "delta", "size",
 		"finality", "reason"}}
 	for _, job := range m.jobs {

@@ -1,4 +1,4 @@
-package after
+package see
 
 import (
 	"os/exec"
@@ -12,7 +12,7 @@ import (
 )
 
 // What a person pastes reaches DuckDB as the SQL that was meant, whatever a folder is called.
-func TestInShell(t *testing.T) {
+func TestShellEscapes(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for folder, want := range map[string]string{
@@ -23,7 +23,7 @@ func TestInShell(t *testing.T) {
 		`$HOME "a" \b, h`: "FROM read_parquet('$HOME \"a\" \\b, h/days/dt=*/part-0.parquet',\n  " +
 			"hive_partitioning=true, union_by_name=true)",
 	} {
-		at, command := inFiles(filepath.Join(dir, folder) + "/days/dt=*/part-0.parquet")
+		at, command := readFiles(filepath.Join(dir, folder) + "/days/dt=*/part-0.parquet")
 		if at != folder+"/days" {
 			t.Errorf("%s: it is in %s", folder, at)
 		}
@@ -35,7 +35,7 @@ func TestInShell(t *testing.T) {
 	}
 }
 
-func TestReading(t *testing.T) {
+func TestReadCommand(t *testing.T) {
 	t.Chdir(t.TempDir())
 	open := func(rawURL string) sinks.Sink {
 		sink, err := blobsink.Open(t.Context(), rawURL)
@@ -58,7 +58,7 @@ func TestReading(t *testing.T) {
 			"bq head -n 10 my-project:adjust.days"},
 		{ledger.Target{Name: "other://x"}, "days", "other://x", ""},
 	} {
-		at, command := reading(c.target, c.table)
+		at, command := readCommand(c.target, c.table)
 		if at != c.at || !strings.Contains(command, c.reads) {
 			t.Errorf("%s: %s, %s", c.at, at, command)
 		}

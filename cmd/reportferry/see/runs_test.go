@@ -1,4 +1,4 @@
-package runs
+package see
 
 import (
 	"errors"
@@ -10,14 +10,14 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-var began = time.Date(2026, 1, 31, 6, 0, 0, 0, time.UTC)
+var runBegan = time.Date(2026, 1, 31, 6, 0, 0, 0, time.UTC)
 
-func run(id string, code int, results ...ledger.Result) ledger.Run {
-	ended := began.Add(90 * time.Second)
-	return ledger.Run{ID: id, Trigger: "schedule", Started: began, Ended: &ended, Exit: code, Results: results}
+func runOf(id string, code int, results ...ledger.Result) ledger.Run {
+	ended := runBegan.Add(90 * time.Second)
+	return ledger.Run{ID: id, Trigger: "schedule", Started: runBegan, Ended: &ended, Exit: code, Results: results}
 }
 
-const listed = `run                            age  trigger   exit  jobs                  outcome
+const listedRuns = `run                            age  trigger   exit  jobs                  outcome
 20260131T060000.001Z           49h  schedule     0  a_table_of_a_long_n…  7 written
 20260131T060000.002Z-aaaaaaaa  49h  schedule     3  2 jobs                1 written, 6 failed
 20260131T060000.002Z-bbbbbbbb  49h  schedule   130  j                     3 written, stopped
@@ -28,32 +28,32 @@ const listed = `run                            age  trigger   exit  jobs        
 20260131T060000.007Z           49h  schedule                              goes on, or was killed
 `
 
-func TestList(t *testing.T) {
+func TestWriteRuns(t *testing.T) {
 	failures := func(n int) []ledger.Failure { return make([]ledger.Failure, n) }
 	all := []ledger.Run{
-		run("20260131T060000.001Z-1", jobs.ExitDone, ledger.Result{Job: "a_table_of_a_long_name",
+		runOf("20260131T060000.001Z-1", jobs.ExitDone, ledger.Result{Job: "a_table_of_a_long_name",
 			Outcome: ledger.Outcome{Windows: 1, Written: 7}}),
-		run("20260131T060000.002Z-aaaaaaaa", jobs.ExitSome,
+		runOf("20260131T060000.002Z-aaaaaaaa", jobs.ExitSome,
 			ledger.Result{Outcome: ledger.Outcome{Windows: 2, Written: 1, Failed: 6}, Failures: failures(1)},
 			ledger.Result{}),
-		run("20260131T060000.002Z-bbbbbbbb", jobs.ExitInterrupted, ledger.Result{Job: "j", Stopped: true,
+		runOf("20260131T060000.002Z-bbbbbbbb", jobs.ExitInterrupted, ledger.Result{Job: "j", Stopped: true,
 			Outcome: ledger.Outcome{Windows: 1, Written: 3}}),
-		run("20260131T060000.003Z-1", jobs.ExitHeld, ledger.Result{Job: "j",
+		runOf("20260131T060000.003Z-1", jobs.ExitHeld, ledger.Result{Job: "j",
 			Outcome: ledger.Outcome{Windows: 1, Held: 1}}),
-		run("20260131T060000.004Z-1", jobs.ExitDenied, ledger.Result{Job: "j", Failures: failures(2)}),
-		run("20260131T060000.005Z-1", jobs.ExitDone, ledger.Result{Job: "j"}),
-		run("20260131T060000.006Z-1", jobs.ExitSome, ledger.Result{Job: "j",
+		runOf("20260131T060000.004Z-1", jobs.ExitDenied, ledger.Result{Job: "j", Failures: failures(2)}),
+		runOf("20260131T060000.005Z-1", jobs.ExitDone, ledger.Result{Job: "j"}),
+		runOf("20260131T060000.006Z-1", jobs.ExitSome, ledger.Result{Job: "j",
 			Outcome: ledger.Outcome{Windows: 1, Unkept: 1}}),
-		{ID: "20260131T060000.007Z-1", Trigger: "schedule", Started: began},
+		{ID: "20260131T060000.007Z-1", Trigger: "schedule", Started: runBegan},
 	}
 	var b strings.Builder
-	list(&b, all, began.Add(49*time.Hour+30*time.Minute))
-	if want := strings.ReplaceAll(listed, " 49h", "  2d"); b.String() != want {
+	writeRuns(&b, all, runBegan.Add(49*time.Hour+30*time.Minute))
+	if want := strings.ReplaceAll(listedRuns, " 49h", "  2d"); b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &b, want)
 	}
 	for d, want := range map[time.Duration]string{-time.Second: "0s", 119 * time.Second: "119s", 2 * time.Minute: "2m",
 		3 * time.Hour: "3h", 47 * time.Hour: "47h", 72 * time.Hour: "3d"} {
-		if got := age(d); got != want {
+		if got := shortAge(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
@@ -61,9 +61,9 @@ func TestList(t *testing.T) {
 
 // The errors of a run are shown with the job that they are of, once each and in whole; the units
 // that failed stand behind them.
-func TestShow(t *testing.T) {
+func TestWriteRun(t *testing.T) {
 	long := strings.Repeat("x", 600)
-	r := run("20260131T060000.001Z-1", jobs.ExitSome,
+	r := runOf("20260131T060000.001Z-1", jobs.ExitSome,
 		ledger.Result{Job: "cost", Outcome: ledger.Outcome{Windows: 2, Failed: 2},
 			Failures: []ledger.Failure{{Unit: "2026-01-04", Error: long[:500]}, {Unit: "2026-01-11", Error: long[:500]},
 				{Unit: "2026-01-11", Error: "y"}}},
@@ -72,7 +72,7 @@ func TestShow(t *testing.T) {
 				Advice: "there is nothing to do"}}})
 	r.Errors = []string{"cost: " + long + " (2 times)", "cost: y"}
 	var b strings.Builder
-	show(&b, "", r, map[string]string{"cost_files": "file"}, "")
+	writeRun(&b, "", r, map[string]string{"cost_files": "file"}, "")
 	for _, want := range []string{
 		"run 20260131T060000.001Z-1 (schedule)\n  began       2026-01-31T06:00:00Z\n  ended       " +
 			"2026-01-31T06:01:30Z, after 1m30s\n  exit code   3: some units failed",
@@ -84,27 +84,27 @@ func TestShow(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if show(&b, "", r, nil, "cost_files"); strings.Contains(b.String(), "xxx") {
+	if writeRun(&b, "", r, nil, "cost_files"); strings.Contains(b.String(), "xxx") {
 		t.Errorf("another job's errors:\n%s", &b)
 	}
 	b.Reset()
-	if show(&b, "", ledger.Run{ID: "x", Started: began}, nil, ""); !strings.Contains(b.String(),
+	if writeRun(&b, "", ledger.Run{ID: "x", Started: runBegan}, nil, ""); !strings.Contains(b.String(),
 		"still goes on, or was killed") {
 		t.Error(&b)
 	}
 }
 
-func TestFind(t *testing.T) {
+func TestFindRun(t *testing.T) {
 	all := []ledger.Run{{ID: "20260202T1-b"}, {ID: "20260131T2-a"}, {ID: "20260131T1-a"}}
 	for id, want := range map[string]string{"last": "20260202T1-b", "202602": "20260202T1-b",
 		"20260131T1-a": "20260131T1-a", "20260131": "2 runs begin with", "x": `no run begins with "x"`} {
-		r, err := find(all, id)
+		r, err := findRun(all, id)
 		if got := errors.Join(err, errors.New(r.ID)).Error(); !strings.Contains(got, want) ||
 			(err == nil) != (r.ID != "") {
 			t.Errorf("%s: %s, want %s", id, got, want)
 		}
 	}
-	if _, err := find(nil, "last"); err == nil {
+	if _, err := findRun(nil, "last"); err == nil {
 		t.Error("a run of an empty ledger")
 	}
 }

@@ -1,4 +1,4 @@
-package history
+package see
 
 import (
 	"encoding/csv"
@@ -15,28 +15,28 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// number returns a record's number of a metric, or "" if it has none.
-func number(e ledger.Record, metric string) string {
+// numberOf returns a record's number of a metric, or "" if it has none.
+func numberOf(e ledger.Record, metric string) string {
 	if n := refresh.Numbers(e)[metric]; n != nil {
 		return refresh.Decimal(n)
 	}
 	return ""
 }
 
-// state returns how final the numbers of a record are, or why there are none.
-func state(e ledger.Record) string {
+// stateOf returns how final the numbers of a record are, or why there are none.
+func stateOf(e ledger.Record) string {
 	if e.State != ledger.Written {
 		return string(e.State)
 	}
 	return e.Finality
 }
 
-// minute returns a time as the tables show it.
-func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04") }
+// toTheMinute returns a time as the tables show it.
+func toTheMinute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04") }
 
 // delta returns by how much a record changed a metric, or "" if it didn't.
 func (t tableHistory) delta(e ledger.Record, metric string) string {
-	for _, c := range t.changes[id{e.Partition, e.Seq}] {
+	for _, c := range t.changes[recordID{e.Partition, e.Seq}] {
 		if c.Metric == metric {
 			return c.Delta
 		}
@@ -70,9 +70,9 @@ func (t tableHistory) writeTable(w io.Writer) error {
 		if i == 0 || t.records[i-1].Partition != e.Partition {
 			g.Rows = append(g.Rows, []string{text.DayRange(e.Partition, e.Partition)})
 		}
-		row := []string{"  " + minute(e.Since), fmt.Sprint(e.Seq), state(e), e.Reason}
+		row := []string{"  " + toTheMinute(e.Since), fmt.Sprint(e.Seq), stateOf(e), e.Reason}
 		for _, m := range shown {
-			row = append(row, number(e, m))
+			row = append(row, numberOf(e, m))
 			if t.metrics != nil {
 				row = append(row, text.Signed(t.delta(e, m)))
 			}
@@ -82,7 +82,7 @@ func (t tableHistory) writeTable(w io.Writer) error {
 		}
 		g.Rows = append(g.Rows, row)
 		for _, one := range e.Events {
-			text := text.Fold(one.What+" "+minute(one.At)+": "+terminal.Line(one.Why), 74)
+			text := text.Fold(one.What+" "+toTheMinute(one.At)+": "+terminal.Line(one.Why), 74)
 			for line := range strings.SplitSeq("    "+strings.ReplaceAll(text, "\n", "\n      "), "\n") {
 				g.Rows = append(g.Rows, []string{line})
 			}
@@ -94,7 +94,7 @@ func (t tableHistory) writeTable(w io.Writer) error {
 
 // moved returns the names of the metrics that a record changed.
 func (t tableHistory) moved(e ledger.Record) (names []string) {
-	for _, c := range t.changes[id{e.Partition, e.Seq}] {
+	for _, c := range t.changes[recordID{e.Partition, e.Seq}] {
 		switch {
 		case c.Delta == "0":
 			names = append(names, "rows, no sum")
@@ -105,8 +105,8 @@ func (t tableHistory) moved(e ledger.Record) (names []string) {
 	return names
 }
 
-// A content is one of the contents that a partition has had, as JSON shows it.
-type content struct {
+// A contentLine is one of the contents that a partition has had, as JSON shows it.
+type contentLine struct {
 	Job   string `json:"job"`
 	Table string `json:"table"`
 	ledger.Record
@@ -116,14 +116,14 @@ type content struct {
 
 // writeJSON writes an object for each content, as the ledger has it.
 func (t tableHistory) writeJSON(w io.Writer) error {
-	list := []content{}
+	list := []contentLine{}
 	for _, e := range t.records {
-		c := content{t.job, t.table, e, []refresh.Change{}, e.Events}
+		c := contentLine{t.job, t.table, e, []refresh.Change{}, e.Events}
 		if t.metrics != nil {
 			c.Sums = maps.Clone(e.Sums)
 			maps.DeleteFunc(c.Sums, func(name, _ string) bool { return !slices.Contains(t.metrics, name) })
 		}
-		for _, change := range t.changes[id{e.Partition, e.Seq}] {
+		for _, change := range t.changes[recordID{e.Partition, e.Seq}] {
 			if t.metrics == nil || slices.Contains(t.metrics, change.Metric) {
 				c.Changes = append(c.Changes, change)
 			}
@@ -151,7 +151,7 @@ func (t tableHistory) writeCSV(w io.Writer) error {
 			lines = append(lines, []string{
 				t.job, e.Partition.String(), fmt.Sprint(e.Seq), e.Since.UTC().Format(time.RFC3339),
 				e.Fetched.UTC().Format(time.RFC3339),
-				e.Run, e.Reason, string(e.State), e.Finality, m, number(e, m), t.delta(e, m),
+				e.Run, e.Reason, string(e.State), e.Finality, m, numberOf(e, m), t.delta(e, m),
 			})
 		}
 	}

@@ -1,4 +1,4 @@
-package runs
+package see
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// list writes a line for each run. An ID is cut after its time where that is enough to tell it from
-// the others.
-func list(w io.Writer, all []ledger.Run, now time.Time) {
+// writeRuns writes a line for each run. An ID is cut after its time where that is enough to tell it
+// from the others.
+func writeRuns(w io.Writer, all []ledger.Run, now time.Time) {
 	grid := text.Grid{Heads: []string{"run", "age", "trigger", "exit", "jobs", "outcome"},
 		Right: []bool{false, true, false, true}, Most: []int{0, 0, 0, 0, 20}}
 	for i, r := range all {
@@ -33,18 +33,19 @@ func list(w io.Writer, all []ledger.Run, now time.Time) {
 		case len(r.Results) == 1:
 			names = r.Results[0].Job
 		}
-		grid.Rows = append(grid.Rows, []string{id, age(now.Sub(r.Started)), r.Trigger, code, names, wording.Outcome(r)})
+		grid.Rows = append(grid.Rows, []string{id, shortAge(now.Sub(r.Started)), r.Trigger, code, names,
+			wording.Outcome(r)})
 	}
 	grid.Write(w)
 }
 
-// counted writes how many runs have no record in the ledger, because they did nothing or there were
-// too many.
-func counted(w io.Writer, p ledger.Past, now time.Time) {
+// writeIdle writes how many runs have no record in the ledger, because they did nothing or there
+// were too many.
+func writeIdle(w io.Writer, p ledger.Past, now time.Time) {
 	since := p.Since.Format(time.DateOnly)
 	if n := p.Idle.Runs; n > 0 {
 		fmt.Fprintf(w, "%s since %s did nothing, the last one %s ago.\n", text.Plural(n, "more run"), since,
-			age(now.Sub(p.Idle.Last)))
+			shortAge(now.Sub(p.Idle.Last)))
 	}
 	if p.Dropped > 0 {
 		fmt.Fprintf(w, "%s since %s aren't kept, because there were too many.\n", text.Plural(p.Dropped, "more run"),
@@ -52,8 +53,8 @@ func counted(w io.Writer, p ledger.Past, now time.Time) {
 	}
 }
 
-// age writes a length of time in its largest unit.
-func age(d time.Duration) string {
+// shortAge writes a length of time in its largest unit.
+func shortAge(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:
 		return fmt.Sprintf("%dd", int(d.Hours()/24))
@@ -80,8 +81,8 @@ func UnitNames(c *config.Config) map[string]string {
 	return names
 }
 
-// show writes one run in whole, or what it did for one job.
-func show(w io.Writer, again string, r ledger.Run, units map[string]string, job string) {
+// writeRun writes one run in whole, or what it did for one job.
+func writeRun(w io.Writer, again string, r ledger.Run, units map[string]string, job string) {
 	fmt.Fprintf(w, "run %s (%s)\n", r.ID, r.Trigger)
 	text.Labeled(w, "began", r.Started.UTC().Format(time.RFC3339))
 	if r.Ended == nil {

@@ -1,4 +1,4 @@
-package show
+package see
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-func env(name string) (string, bool) {
+func configEnv(name string) (string, bool) {
 	value, set := map[string]string{
 		"BUCKET": "my-bucket", "EMPTY": "", "SECRET": "S3CRET-of-the-environment", "CRON": "0 6 * * *",
 		"METRIC": "installs", "SHORT": "S3CRET", "ADJUST_TOKEN": "S3CRET-token",
@@ -23,9 +23,9 @@ func env(name string) (string, bool) {
 	return value, set
 }
 
-// same is a config without its places in the file and its warnings, to be compared. What is shown
-// names its root.
-func same(t testing.TB, c *config.Config) string {
+// writtenConfig is a config without its places in the file and its warnings, to be compared. What
+// is shown names its root.
+func writtenConfig(t testing.TB, c *config.Config) string {
 	t.Helper()
 	c.Warnings, c.RootNamed = nil, false
 	for _, j := range c.Jobs {
@@ -40,46 +40,46 @@ func same(t testing.TB, c *config.Config) string {
 	return string(text)
 }
 
-// round shows a config, and holds what is shown against it. hide is what takes secrets out of
+// roundTrip shows a config, and holds what is shown against it. hide is what takes secrets out of
 // texts.
-func round(t testing.TB, path string, data []byte, hide func(string) string) []strict.Shown {
+func roundTrip(t testing.TB, path string, data []byte, hide func(string) string) []strict.Shown {
 	t.Helper()
-	want, err := config.Parse(path, data, env)
+	want, err := config.Parse(path, data, configEnv)
 	if err != nil {
 		return nil
 	}
-	shown, err := config.Show(path, data, env, hide)
+	shown, err := config.Show(path, data, configEnv, hide)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := draft.Keys(keys(shown))
-	got, err := config.Parse(path, text, env)
+	text := draft.Keys(draftKeys(shown))
+	got, err := config.Parse(path, text, configEnv)
 	if err != nil {
 		t.Fatalf("%s isn't a config any more: %v\n%s", path, err, text)
 	}
-	if got, want := same(t, got), same(t, want); got != want {
+	if got, want := writtenConfig(t, got), writtenConfig(t, want); got != want {
 		t.Fatalf("%s means something else:\n%s\nwant\n%s\n%s", path, got, want, text)
 	}
-	again, err := config.Show(path, text, env, hide)
+	again, err := config.Show(path, text, configEnv, hide)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := string(draft.Keys(keys(again))); again != string(text) {
+	if again := string(draft.Keys(draftKeys(again))); again != string(text) {
 		t.Fatalf("%s: shown again it is\n%s\nwant\n%s", path, again, text)
 	}
-	if _, err := json.Marshal(object(shown)); err != nil {
+	if _, err := json.Marshal(configObject(shown)); err != nil {
 		t.Fatal(err)
 	}
 	return shown
 }
 
-func whole(text string) string { return text }
+func unhidden(text string) string { return text }
 
-// files are configs of all kinds.
-func files(t testing.TB) (paths []string) {
+// configFiles are configs of all kinds.
+func configFiles(t testing.TB) (paths []string) {
 	for _, pattern := range []string{"config/testdata/good/*.yml", "config/testdata/warn/*.yml", "config/example.yml",
 		"deploy/config.yml"} {
-		found, err := filepath.Glob("../../../../" + pattern)
+		found, err := filepath.Glob("../../../" + pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatal(pattern, err)
 		}
@@ -89,37 +89,37 @@ func files(t testing.TB) (paths []string) {
 }
 
 // What is shown is a config that means the same, shown again is the same text, and holds no secret.
-func TestSame(t *testing.T) {
-	for _, path := range files(t) {
+func TestConfigShowMeansTheSame(t *testing.T) {
+	for _, path := range configFiles(t) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if round(t, path, data, whole) == nil {
+		if roundTrip(t, path, data, unhidden) == nil {
 			t.Errorf("%s isn't a good config", path)
 		}
-		shown, err := config.Show(path, data, env, safe)
-		if text := string(draft.Keys(keys(shown))); err != nil || strings.Contains(text, "S3CRET") {
+		shown, err := config.Show(path, data, configEnv, withoutSecrets)
+		if text := string(draft.Keys(draftKeys(shown))); err != nil || strings.Contains(text, "S3CRET") {
 			t.Errorf("%v, a secret in\n%s", err, text)
 		}
 	}
 }
 
 // Whichever keys are left out, what stands in their place means the same.
-func TestLeftOut(t *testing.T) {
+func TestConfigShowLeavesOut(t *testing.T) {
 	var all [][]strict.Shown
-	paths := files(t)
+	paths := configFiles(t)
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, round(t, path, data, whole))
+		all = append(all, roundTrip(t, path, data, unhidden))
 	}
 	taken := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		i := rapid.IntRange(0, len(all)-1).Draw(rt, "file")
-		if round(t, paths[i], draft.Keys(keys(thinned(rt, all[i]))), whole) != nil {
+		if roundTrip(t, paths[i], draft.Keys(draftKeys(thinnedConfig(rt, all[i]))), unhidden) != nil {
 			taken++
 		}
 	})
@@ -128,8 +128,8 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// thinned leaves out a key here and there, at any depth.
-func thinned(rt *rapid.T, from []strict.Shown) (out []strict.Shown) {
+// thinnedConfig leaves out a key here and there, at any depth.
+func thinnedConfig(rt *rapid.T, from []strict.Shown) (out []strict.Shown) {
 	for _, s := range from {
 		if !slices.Contains([]string{"name", "kind", "service", "jobs"}, s.Key) &&
 			rapid.IntRange(0, 9).Draw(rt, s.Key) == 0 {
@@ -137,11 +137,11 @@ func thinned(rt *rapid.T, from []strict.Shown) (out []strict.Shown) {
 		}
 		switch v := s.Value.(type) {
 		case []strict.Shown:
-			s.Value = thinned(rt, v)
+			s.Value = thinnedConfig(rt, v)
 		case [][]strict.Shown:
 			var kept [][]strict.Shown
 			for _, e := range v {
-				kept = append(kept, thinned(rt, e))
+				kept = append(kept, thinnedConfig(rt, e))
 			}
 			s.Value = kept
 		}
@@ -152,7 +152,7 @@ func thinned(rt *rapid.T, from []strict.Shown) (out []strict.Shown) {
 
 // Every key with a default in the schema is shown although the file doesn't have it, of every kind
 // of job.
-func TestDefaults(t *testing.T) {
+func TestConfigShowDefaults(t *testing.T) {
 	schema, err := config.Schema()
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestDefaults(t *testing.T) {
 		}
 		text := "service: {base_url: https://a, s2s_url: https://b, cost_url: https://c, token: " +
 			"'${ADJUST_TOKEN}'}\njobs: [{name: j, kind: " + kind + ", " + rest[kind] + "}]"
-		shown := round(t, "x.yml", []byte(text), whole)
+		shown := roundTrip(t, "x.yml", []byte(text), unhidden)
 		if shown == nil {
 			t.Fatalf("not a config: %s", text)
 		}
@@ -207,7 +207,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestSafe(t *testing.T) {
+func TestWithoutSecrets(t *testing.T) {
 	for text, want := range map[string]string{
 		"a text with a ? and an @":                  "a text with a ? and an @",
 		"gs://b/in/{date}/*.csv":                    "gs://b/in/{date}/*.csv",
@@ -220,7 +220,7 @@ func TestSafe(t *testing.T) {
 		"s3://b?region=eu%26S3CRET":                 "s3://b",
 		"bigquery://p/d?location=EU&staging=gs://b": "bigquery://p/d?location=EU&staging=gs://b",
 	} {
-		if got := safe(text); got != want {
+		if got := withoutSecrets(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package history
+package see
 
 import (
 	"context"
@@ -44,9 +44,9 @@ For a job of kind events, it shows which slugs appeared, vanished or were
 renamed. Renamed means that the same token of the same app has another slug.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			write := wire.Form(form, map[string]func(moves, io.Writer) error{
-				wire.Text: func(m moves, w io.Writer) error { return m.writeTable(w, limit) },
-				wire.JSON: moves.writeJSON, "csv": moves.writeCSV,
+			write := wire.Form(form, map[string]func(movesByJob, io.Writer) error{
+				wire.Text: func(m movesByJob, w io.Writer) error { return m.writeTable(w, limit) },
+				wire.JSON: movesByJob.writeJSON, "csv": movesByJob.writeCSV,
 			})
 			begin, err := sinceOf(since, time.Now())
 			if err != nil {
@@ -57,7 +57,7 @@ renamed. Renamed means that the same token of the same app has another slug.`,
 				if err != nil {
 					return err
 				}
-				m, failed := moved(ctx, s, chosen, begin)
+				m, failed := findMoves(ctx, s, chosen, begin)
 				return errors.Join(failed, write(m, cmd.OutOrStdout()))
 			})
 		},
@@ -65,7 +65,7 @@ renamed. Renamed means that the same token of the same app has another slug.`,
 	cmd.Flags().StringVar(&since, "since", "24h",
 		"how long ago, such as `24h` or 7d, or a day such as 2026-01-31 or yesterday (UTC)")
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many changes of a table are shown; 0 for all; json and csv have all")
-	form = p.AddOutput(cmd, "one object a change", wire.OneOf{move{}, slug{}}, "csv")
+	form = p.AddOutput(cmd, "one object a change", wire.OneOf{tableMove{}, slugChange{}}, "csv")
 	return cmd
 }
 

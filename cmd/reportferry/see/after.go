@@ -1,9 +1,4 @@
-// Package after says, at the end of a run, what the tables hold and when the next run is due.
-// Without it, a newcomer whose first run went well would have to search the documentation for where
-// the rows are, and for a command that reads them.
-//
-//	rows of each table, and where they are ─ a command that reads them ─ when the next run is due
-package after
+package see
 
 import (
 	"errors"
@@ -22,13 +17,13 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// most bounds the tables that are named. Somebody with more tables has seen the end of a run
+// mostTables bounds the tables that are named. Somebody with more tables has seen the end of a run
 // before.
-const most = 6
+const mostTables = 6
 
-// Run reports on a run: what each table holds now that got rows, which jobs pushed files, and when
-// the next run is due. After a run that changed nothing it writes at most a hint at --name.
-func Run(w io.Writer, s *wire.Ran, now time.Time) {
+// WriteEnd reports on a run: what each table holds now that got rows, which jobs pushed files, and
+// when the next run is due. After a run that changed nothing it writes at most a hint at --name.
+func WriteEnd(w io.Writer, s *wire.Ran, now time.Time) {
 	list, results := s.List, s.Record.Results
 	g := text.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true},
 		Most: []int{32}}
@@ -42,7 +37,7 @@ func Run(w io.Writer, s *wire.Ran, now time.Time) {
 			pushed = append(pushed, r.Job)
 			continue
 		}
-		if len(g.Rows) >= most {
+		if len(g.Rows) >= mostTables {
 			more++
 			continue
 		}
@@ -50,7 +45,7 @@ func Run(w io.Writer, s *wire.Ran, now time.Time) {
 			continue
 		}
 		for _, target := range list[i].Targets {
-			at, read := reading(target, list[i].Table)
+			at, read := readCommand(target, list[i].Table)
 			has := r.Stored
 			g.Rows = append(g.Rows, []string{list[i].Table, text.Count(has.Rows), fmt.Sprint(has.Partitions),
 				text.DayRange(has.Newest, has.Newest), at})
@@ -78,7 +73,7 @@ func Run(w io.Writer, s *wire.Ran, now time.Time) {
 	}
 	fmt.Fprintln(w)
 	writePushed(w, s.Session, pushed)
-	fmt.Fprintln(w, text.Fold(Next(s.Session, list, now), 80))
+	fmt.Fprintln(w, text.Fold(NextRun(s.Session, list, now), 80))
 	if s.Taken() {
 		file := s.ConfigFile
 		if _, err := os.Stat(file); err == nil {
@@ -97,8 +92,8 @@ func writePushed(w io.Writer, s *wire.Session, pushed []string) {
 	}
 }
 
-// Next returns a sentence that says when the next of the jobs is due, and by which command.
-func Next(s *wire.Session, list []jobs.Job, now time.Time) string {
+// NextRun returns a sentence that says when the next of the jobs is due, and by which command.
+func NextRun(s *wire.Session, list []jobs.Job, now time.Time) string {
 	var first time.Time
 	var due []string
 	for _, j := range s.Config.Jobs {
@@ -130,10 +125,10 @@ func Next(s *wire.Session, list []jobs.Job, now time.Time) string {
 	return text + ", by `reportferry run" + s.Again() + "` or `reportferry serve" + s.Again() + "`."
 }
 
-// reading returns where a table is in a sink, and a shell command that shows its rows.
-func reading(target ledger.Target, table string) (at, command string) {
-	if files, ok := target.Sink.(lake); ok {
-		return inFiles(files.Pattern(table))
+// readCommand returns where a table is in a sink, and a shell command that shows its rows.
+func readCommand(target ledger.Target, table string) (at, command string) {
+	if files, ok := target.Sink.(fileSink); ok {
+		return readFiles(files.Pattern(table))
 	}
 	if place, ok := strings.CutPrefix(target.Name, "bigquery://"); ok {
 		place = strings.Replace(place, "/", ":", 1) + "." + sinks.Flat(table)

@@ -1,4 +1,4 @@
-package runs
+package see
 
 import (
 	"cmp"
@@ -46,7 +46,7 @@ func WriteResult(w io.Writer, again string, r ledger.Result, errs []string, each
 	case r.Left > 0:
 		text.Labeled(w, "left", text.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
 	}
-	text.Problems(w, "  ", again, r.Problems, mostDays)
+	text.Problems(w, "  ", again, r.Problems, mostProblemDays)
 	for _, err := range errs {
 		text.Labeled(w, "error", text.Fold(err, 66))
 	}
@@ -60,8 +60,8 @@ func DueAt(at time.Time) string {
 	return "at " + at.UTC().Format(time.RFC3339)
 }
 
-// mostDays bounds the rows that list a problem's partitions.
-const mostDays = 3
+// mostProblemDays bounds the rows that list a problem's partitions.
+const mostProblemDays = 3
 
 // writeOutcome writes what a job did, what that cost the service and how much data it was.
 func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
