@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/run/result"
+	"github.com/reportferry/reportferry/cmd/reportferry/run"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
@@ -22,7 +22,7 @@ import (
 // the name of each command that has --output, that of its answer.
 func schemas(root *cobra.Command) map[string]func() ([]byte, error) {
 	all := map[string]func() ([]byte, error){"config": config.Schema, "apps": apps.Schema, "log": text.LogSchema,
-		"result": result.Schema}
+		"result": run.ResultSchema}
 	var add func(*cobra.Command)
 	add = func(cmd *cobra.Command) {
 		if cmd.Flags().Lookup("output") != nil {

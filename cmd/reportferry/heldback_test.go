@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/run/result"
+	"github.com/reportferry/reportferry/cmd/reportferry/run"
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
@@ -19,7 +19,7 @@ func TestHeldBackIsTold(t *testing.T) {
 	p := newPlace(t, s, 4, 2, living)
 	p.edit(t, "lookback: 0", "lookback: 3")
 	p.edit(t, "attempts: 4", "attempts: 1")
-	run := func(want int) (out result.Run) {
+	runs := func(want int) (out run.Result) {
 		t.Helper()
 		text, code := p.run("run", "--now", "--result", "-", "--quiet")
 		at := strings.Index(text, "{\"form\"")
@@ -35,23 +35,23 @@ func TestHeldBackIsTold(t *testing.T) {
 			t.Errorf("%v: exit code %d, want %d and %q: %s", args, code, want, text, out)
 		}
 	}
-	if r := run(0); r.Retry {
+	if r := runs(0); r.Retry {
 		t.Errorf("all is done, and another try may do more: %+v", r)
 	}
 	fault, err := json.Marshal([]emulator.Fault{{Kind: emulator.FaultHideApp, App: s.apps(t)[0], Every: 1}})
 	check(t, err)
 	s.admin(t, http.MethodPut, "faults", json.RawMessage(fault))
-	r := run(3)
+	r := runs(3)
 	held := 0
 	for _, day := range r.Jobs[0].Partitions {
-		if day.State == result.HeldBack {
+		if day.State == run.StateHeldBack {
 			held++
 		}
 	}
 	if r.Retry || held == 0 || r.Jobs[0].HeldBack != held || r.Jobs[0].Standing != 0 {
 		t.Errorf("the first time: %+v", r)
 	}
-	if r = run(0); r.Jobs[0].HeldBack != held || r.Jobs[0].Standing != held {
+	if r = runs(0); r.Jobs[0].HeldBack != held || r.Jobs[0].Standing != held {
 		t.Errorf("the second time: %+v", r)
 	}
 	says(3, "whose newest answer isn't published", "status")
@@ -59,7 +59,7 @@ func TestHeldBackIsTold(t *testing.T) {
 	says(2, "--reason: want a text", "accept", "installs")
 	says(3, "nothing of these days is held back", "accept", "installs", "--days", "2020-01-01", "--reason", "sold")
 	says(0, "accepted", "accept", "installs", "--reason", "the other half was fraud")
-	run(0)
+	runs(0)
 	says(0, ": the other half was fraud", "history", "installs")
 	says(0, "    held back 20", "history", "installs")
 	says(0, "accepted,,,,0,,the other half was fraud", "changes", "installs", "--format", "csv")

@@ -5,8 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/run/lineage"
-	"github.com/reportferry/reportferry/cmd/reportferry/run/notify"
+	"github.com/reportferry/reportferry/cmd/reportferry/run"
 	"github.com/reportferry/reportferry/cmd/reportferry/see/console"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
@@ -30,7 +29,7 @@ type listeners struct {
 }
 
 func newListeners(ctx context.Context, p *wire.Program, log *slog.Logger) *listeners {
-	return &listeners{log: log, step: wire.NoListener{}, lineage: lineage.Listener(p), result: wire.NoListener{},
+	return &listeners{log: log, step: wire.NoListener{}, lineage: run.ListenForLineage(p), result: wire.NoListener{},
 		watcher: p.Heartbeat(ctx, log)}
 }
 
@@ -41,7 +40,7 @@ func (l *listeners) list() []listed {
 		{wire.AtEnd(endRecord), "the run's record could not be written", true, 0},
 		{wire.AtEnd(audit), "the audit table could not be written", true, 0},
 		{wire.AtEnd(console.Publish), "the console's pages could not be written; the next run tries again", false, 0},
-		{wire.AtEnd(notify.Send), "people could not be told; the next run tries again", false, 10 * time.Second},
+		{wire.AtEnd(run.SendNotices), "people could not be told; the next run tries again", false, 10 * time.Second},
 		{l.step, "the step of Dagster could not be told", true, 5 * time.Second},
 		{l.lineage, "the catalogue of OpenLineage could not be told; the run itself isn't affected", false,
 			5 * time.Second},

@@ -12,12 +12,12 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/run/result"
+	"github.com/reportferry/reportferry/cmd/reportferry/run"
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
 // resulting runs a command with --result, holds what it writes against the schema, and gives it.
-func (p *place) resulting(t *testing.T, code int, args ...string) (r result.Run) {
+func (p *place) resulting(t *testing.T, code int, args ...string) (r run.Result) {
 	t.Helper()
 	path := filepath.Join(p.dir, "result.json")
 	_ = os.Remove(path)
@@ -29,7 +29,7 @@ func (p *place) resulting(t *testing.T, code int, args ...string) (r result.Run)
 	check(t, err)
 	valid(t, text)
 	check(t, json.Unmarshal(text, &r))
-	if r.Exit != code || r.Form != result.Form || strings.Contains(string(text), p.token) && p.token != "" {
+	if r.Exit != code || r.Form != run.ResultForm || strings.Contains(string(text), p.token) && p.token != "" {
 		t.Errorf("%v: the result says %s", args, text)
 	}
 	if left, _ := filepath.Glob(filepath.Join(p.dir, ".result.json-*")); len(left) > 0 {
@@ -41,7 +41,7 @@ func (p *place) resulting(t *testing.T, code int, args ...string) (r result.Run)
 // valid holds a result against its schema.
 func valid(t *testing.T, text []byte) {
 	t.Helper()
-	schema, err := result.Schema()
+	schema, err := run.ResultSchema()
 	check(t, err)
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	check(t, err)
@@ -58,7 +58,7 @@ func valid(t *testing.T, text []byte) {
 }
 
 // states are how many partitions of the first job are in which state.
-func states(r result.Run) map[string]int {
+func states(r run.Result) map[string]int {
 	n := map[string]int{}
 	for _, j := range r.Jobs {
 		for _, p := range j.Partitions {
@@ -74,7 +74,7 @@ func TestTheResultOfARun(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	p := newPlace(t, s, 4, 2, racing)
-	says := func(r result.Run, want string) {
+	says := func(r run.Result, want string) {
 		t.Helper()
 		if got := fmt.Sprint(states(r)); got != want {
 			t.Errorf("exit %d: %s, want %s", r.Exit, got, want)
@@ -168,7 +168,7 @@ func TestWhereAResultGoes(t *testing.T) {
 	for line := range strings.SplitSeq(lines.String(), "\n") {
 		if inside, is := strings.CutPrefix(line, "::"); is {
 			var got struct {
-				Outputs struct{ Result result.Run }
+				Outputs struct{ Result run.Result }
 				Metrics []struct {
 					Name  string
 					Value float64

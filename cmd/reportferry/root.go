@@ -13,10 +13,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/ask/query"
 	"github.com/reportferry/reportferry/cmd/reportferry/emulate"
 	"github.com/reportferry/reportferry/cmd/reportferry/push"
-	"github.com/reportferry/reportferry/cmd/reportferry/run/accept"
-	"github.com/reportferry/reportferry/cmd/reportferry/run/notify"
-	"github.com/reportferry/reportferry/cmd/reportferry/run/replay"
-	"github.com/reportferry/reportferry/cmd/reportferry/run/serve"
+	"github.com/reportferry/reportferry/cmd/reportferry/run"
 	"github.com/reportferry/reportferry/cmd/reportferry/see"
 	"github.com/reportferry/reportferry/cmd/reportferry/see/console"
 	"github.com/reportferry/reportferry/cmd/reportferry/see/dbt"
@@ -121,11 +118,11 @@ relative, in place of the config's own folder.
 		`"{{.CommandPath}} [command] --help" says more about a command.`,
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), accept.New(p), newPlan(p),
+	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), run.Replay(p), run.Diff(p), run.Accept(p), newPlan(p),
 		inspect.Status(p), see.Runs(p), see.Ledger(p), see.History(p), see.Changes(p),
 		inspect.Check(p), inspect.Views(p),
 		dbt.New(p),
-		serve.New(p, scheduled), notify.New(p), console.New(p, freeHeap), query.Events(p), query.Report(p),
+		run.Serve(p, scheduled), run.Notify(p), console.New(p, freeHeap), query.Events(p), query.Report(p),
 		fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(p), see.Config(p),
 		emulate.New(p, freeHeap),
 		newMan(), newVersion(p))

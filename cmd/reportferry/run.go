@@ -8,9 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/run/dagster"
-	"github.com/reportferry/reportferry/cmd/reportferry/run/observe"
-	"github.com/reportferry/reportferry/cmd/reportferry/run/result"
+	"github.com/reportferry/reportferry/cmd/reportferry/run"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/want"
@@ -127,7 +125,7 @@ shows them; nothing is asked of the service, leased or written.
 	cmd.Flags().BoolVar(&b.dry, "dry-run", false, "only show what would be fetched, and why")
 	form = p.AddOutput(cmd, "of --dry-run, one object a job", plannedJob{})
 	deadline = p.AddRun(cmd)
-	if _, asked := p.LookupEnv(dagster.Variable); !asked {
+	if _, asked := p.LookupEnv(run.DagsterVariable); !asked {
 		cmd.MarkFlagsOneRequired("from", "gaps", "missing-columns")
 	}
 	for _, only := range []string{"gaps", "missing-columns"} {
@@ -174,7 +172,7 @@ func (b backfill) request(names []string, d *wire.Deadline) wire.Request {
 // orchestrated returns the days that an orchestrator asks for in the environment. asked is false
 // when the orchestrator asks for none, and from and to are empty then.
 func orchestrated(p *wire.Program) (from, to string, asked bool, err error) {
-	pipes, err := dagster.Open(p.LookupEnv, nil, nil)
+	pipes, err := run.OpenDagster(p.LookupEnv, nil, nil)
 	if err != nil {
 		return "", "", false, err
 	}
@@ -193,7 +191,7 @@ func request(trigger string, names []string, a wire.Ask, d *wire.Deadline) wire.
 
 // runJobs opens everything, does one run in the foreground and returns its exit code as an error.
 func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
-	told, err := result.Open(p, cmd.OutOrStdout())
+	told, err := run.OpenResult(p, cmd.OutOrStdout())
 	if err != nil {
 		return err
 	}
@@ -210,10 +208,10 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	if told != nil {
 		l.result = told
 	}
-	if l.step, err = dagster.Listen(p.LookupEnv, cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
+	if l.step, err = run.ListenForDagster(p.LookupEnv, cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
 		return err
 	}
-	ctx, sent, err := observe.Once(cmd.Context(), p, p.Logger(cmd.ErrOrStderr()))
+	ctx, sent, err := run.ObserveOnce(cmd.Context(), p, p.Logger(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
@@ -227,7 +225,7 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	defer func() { err = errors.Join(err, e.Close()) }()
 	looking := e.Session("")
 	defer func() { err = errors.Join(err, looking.Close()) }()
-	if err := observe.Ledger(sent, looking); err != nil {
+	if err := run.ObserveLedger(sent, looking); err != nil {
 		return text.WithExitCode(err)
 	}
 	defer sent.Close(ctx) // this runs while the ledger is open, so that its gauges are sent too

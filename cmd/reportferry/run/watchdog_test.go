@@ -1,4 +1,4 @@
-package serve
+package run
 
 import (
 	"context"
@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// A kennel is where the watchdog is fed. Its goroutine is none of a bubble's, so that time goes on
-// there.
-type kennel struct {
+// A watchdogSocket is where the watchdog is fed. Its goroutine is none of a bubble's, so that time
+// goes on there.
+type watchdogSocket struct {
 	address    *net.UnixAddr
 	fed, marks atomic.Int64
 }
 
-func newKennel(t *testing.T) *kennel {
+func newWatchdogSocket(t *testing.T) *watchdogSocket {
 	t.Helper()
-	k := &kennel{address: &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"}}
+	k := &watchdogSocket{address: &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"}}
 	conn, err := net.ListenUnixgram("unixgram", k.address)
-	check(t, err)
+	checkServe(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	go func() {
 		data := make([]byte, 4096)
@@ -45,27 +45,27 @@ func newKennel(t *testing.T) *kennel {
 }
 
 // count is how often it was fed since it was last asked.
-func (k *kennel) count(t *testing.T) int64 {
+func (k *watchdogSocket) count(t *testing.T) int64 {
 	t.Helper()
 	conn, err := net.DialUnix("unixgram", nil, k.address)
-	check(t, err)
+	checkServe(t, err)
 	before := k.marks.Load()
 	_, err = conn.Write([]byte("mark"))
-	check(t, err)
-	check(t, conn.Close())
+	checkServe(t, err)
+	checkServe(t, conn.Close())
 	for k.marks.Load() == before {
 		runtime.Gosched()
 	}
 	return k.fed.Swap(0)
 }
 
-// A stuck log is one that nobody reads: whoever writes a line about a skipped firing waits.
-type stuck struct {
+// A stuckLog log is one that nobody reads: whoever writes a line about a skipped firing waits.
+type stuckLog struct {
 	slog.Handler
 	free chan struct{}
 }
 
-func (h stuck) Handle(ctx context.Context, r slog.Record) error {
+func (h stuckLog) Handle(ctx context.Context, r slog.Record) error {
 	if strings.Contains(r.Message, "skipped") {
 		<-h.free
 	}
@@ -75,14 +75,14 @@ func (h stuck) Handle(ctx context.Context, r slog.Record) error {
 // A log that nobody reads stops the scheduler. Then the watchdog isn't fed any more, and /readyz
 // says why, until it goes on.
 func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
-	k := newKennel(t)
+	k := newWatchdogSocket(t)
 	t.Setenv("NOTIFY_SOCKET", k.address.Name)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(10*365*24*time.Hour + 7*time.Hour)
-		s := newStage(t, "a 0 8 * * *")
+		s := newServeStage(t, "a 0 8 * * *")
 		s.pet = 10 * time.Second
 		free := make(chan struct{})
-		s.daemon.log = slog.New(stuck{s.daemon.log.Handler(), free})
+		s.daemon.log = slog.New(stuckLog{s.daemon.log.Handler(), free})
 		ctx, stop := context.WithCancel(t.Context())
 		over := make(chan struct{})
 		go func() { defer close(over); s.run(ctx, nil) }()
@@ -91,13 +91,13 @@ func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 		if n := k.count(t); n < 300 {
 			t.Fatalf("in 59 minutes the watchdog was fed %d times", n)
 		}
-		time.Sleep(2*time.Minute + hung) // at 08:00 the job still runs, which is logged
+		time.Sleep(2*time.Minute + hungAfter) // at 08:00 the job still runs, which is logged
 		k.count(t)
 		time.Sleep(10 * time.Minute)
 		if n := k.count(t); n != 0 {
 			t.Errorf("while the scheduler hung, the watchdog was fed %d times", n)
 		}
-		status, body := probed(s.probes(true), "/readyz")
+		status, body := probedServe(s.probes(true), "/readyz")
 		if status != 503 || !strings.Contains(body, `"check":"scheduler","ok":false,"since":"2009-12-29T07:59`) ||
 			!strings.Contains(body, "hangs") {
 			t.Errorf("/readyz: %d %s", status, body)
@@ -126,14 +126,14 @@ func TestWhetherSystemdListens(t *testing.T) {
 	} {
 		t.Setenv("WATCHDOG_USEC", c.limit)
 		t.Setenv("WATCHDOG_PID", c.whom)
-		if pet, err := feeding(); (err != nil) != c.bad || pet != c.pet {
+		if pet, err := watchdogInterval(); (err != nil) != c.bad || pet != c.pet {
 			t.Errorf("%+v: %s %v", c, pet, err)
 		}
 	}
 	for socket, says := range map[string]bool{"": false, filepath.Join(t.TempDir(), "nobody"): true} {
-		var log writes
+		var log serveWrites
 		t.Setenv("NOTIFY_SOCKET", socket)
-		if notify(slog.New(slog.NewTextHandler(&log, nil)), "READY=1"); strings.Contains(log.b.String(),
+		if tellSystemd(slog.New(slog.NewTextHandler(&log, nil)), "READY=1"); strings.Contains(log.b.String(),
 			"could not be told") != says {
 			t.Errorf("at %q the log is %q", socket, log.b.String())
 		}
@@ -144,7 +144,7 @@ func TestWhetherSystemdListens(t *testing.T) {
 func TestTheStatusIsToldWhenItChanges(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "notify")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: at, Net: "unixgram"})
-	check(t, err)
+	checkServe(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	t.Setenv("NOTIFY_SOCKET", at)
 	d := &daemon{log: slog.New(slog.DiscardHandler)}

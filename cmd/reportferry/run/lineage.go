@@ -1,10 +1,4 @@
-// Package lineage sends OpenLineage events, which tell a data catalogue which job fills which
-// table, and when. Without it, the catalogue's graph wouldn't show where the tables of a warehouse
-// come from.
-//
-//	a run begins ─ START ───────────────────┐
-//	a run ends ─── COMPLETE, ABORT or FAIL ─┴─▶ OPENLINEAGE_URL, one event a job
-package lineage
+package run
 
 import (
 	"cmp"
@@ -33,9 +27,9 @@ type catalogue struct {
 	http            *notify.Poster
 }
 
-// Listener returns a listener that sends events to the catalogue that the environment names. When
-// it names none, the listener does nothing.
-func Listener(p *wire.Program) wire.Listener {
+// ListenForLineage returns a listener that sends events to the catalogue that the environment
+// names. When it names none, the listener does nothing.
+func ListenForLineage(p *wire.Program) wire.Listener {
 	get := func(name string) string {
 		value, _ := p.LookupEnv(name)
 		return value
@@ -60,7 +54,7 @@ func Listener(p *wire.Program) wire.Listener {
 // Begun sends a START event for each job of a run.
 func (c *catalogue) Begun(ctx context.Context, s *wire.Ran) error {
 	for _, j := range s.List {
-		if err := c.send(ctx, c.event(ctx, s, start, s.Record.Started, j.Name)); err != nil {
+		if err := c.send(ctx, c.event(ctx, s, eventStart, s.Record.Started, j.Name)); err != nil {
 			return err
 		}
 	}
@@ -78,7 +72,7 @@ func (c *catalogue) Ended(ctx context.Context, s *wire.Ran) error {
 }
 
 // send sends an event. Its errors name the job, and never contain the address.
-func (c *catalogue) send(ctx context.Context, e event) error {
+func (c *catalogue) send(ctx context.Context, e lineageEvent) error {
 	if err := c.http.Post(ctx, c.address, c.key, e); err != nil {
 		return fmt.Errorf("job %s, %s: %w", e.Job.Name, e.Type, err)
 	}
@@ -86,21 +80,22 @@ func (c *catalogue) send(ctx context.Context, e event) error {
 }
 
 // event returns an event with what is known of a job at its start and at its end alike.
-func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.Time, name string) event {
-	e := event{
-		Type: typ, Time: at.UTC(), Producer: producer, SchemaURL: spec + "2-0-2/OpenLineage.json#/$defs/RunEvent",
-		Inputs: []dataset{}, Outputs: []dataset{},
-		Run: run{ID: runID(s.RunID, name), Facets: map[string]any{
-			"processing_engine": facet("1-1-1/ProcessingEngineRunFacet",
+func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.Time, name string) lineageEvent {
+	e := lineageEvent{
+		Type: typ, Time: at.UTC(), Producer: lineageProducer, SchemaURL: lineageSpec +
+			"2-0-2/OpenLineage.json#/$defs/RunEvent",
+		Inputs: []lineageDataset{}, Outputs: []lineageDataset{},
+		Run: lineageRun{ID: lineageRunID(s.RunID, name), Facets: map[string]any{
+			"processing_engine": lineageFacet("1-1-1/ProcessingEngineRunFacet",
 				map[string]any{"name": "reportferry", "version": c.version}),
 		}},
-		Job: job{Namespace: c.namespace, Name: name, Facets: map[string]any{
-			"jobType": facet("2-0-4/JobTypeJobFacet", map[string]any{"processingType": "BATCH",
+		Job: lineageJob{Namespace: c.namespace, Name: name, Facets: map[string]any{
+			"jobType": lineageFacet("2-0-4/JobTypeJobFacet", map[string]any{"processingType": "BATCH",
 				"integration": "REPORTFERRY", "jobType": "JOB"}),
 		}},
 	}
 	if c.parent != nil {
-		e.Run.Facets["parent"] = facet("1-2-0/ParentRunFacet", map[string]any{
+		e.Run.Facets["parent"] = lineageFacet("1-2-0/ParentRunFacet", map[string]any{
 			"job": map[string]any{"namespace": c.parent[0], "name": c.parent[1]},
 			"run": map[string]any{"runId": c.parent[2]},
 		})
@@ -110,13 +105,13 @@ func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.
 		return e
 	}
 	if at, err := url.Parse(s.Config.Service.BaseURL); err == nil && at.Host != "" {
-		e.Inputs = append(e.Inputs, dataset{Namespace: at.Scheme + "://" + at.Host, Name: entry.Kind,
+		e.Inputs = append(e.Inputs, lineageDataset{Namespace: at.Scheme + "://" + at.Host, Name: entry.Kind,
 			Facets: map[string]any{}})
 	}
 	facets := c.schema(ctx, s, entry.Table)
 	for _, sink := range entry.Sinks {
-		namespace, table := place(sinks.Redact(sink), entry.Table)
-		e.Outputs = append(e.Outputs, dataset{Namespace: namespace, Name: table, Facets: facets})
+		namespace, table := datasetPlace(sinks.Redact(sink), entry.Table)
+		e.Outputs = append(e.Outputs, lineageDataset{Namespace: namespace, Name: table, Facets: facets})
 	}
 	return e
 }
@@ -136,34 +131,34 @@ func (c *catalogue) schema(ctx context.Context, s *wire.Ran, table string) map[s
 	for _, column := range shape.Columns {
 		fields = append(fields, map[string]any{"name": column.Name, "type": column.Type})
 	}
-	facets["schema"] = facet("1-2-0/SchemaDatasetFacet", map[string]any{"fields": fields})
+	facets["schema"] = lineageFacet("1-2-0/SchemaDatasetFacet", map[string]any{"fields": fields})
 	return facets
 }
 
 // ended returns the event for the result of a job.
-func (c *catalogue) ended(ctx context.Context, s *wire.Ran, res ledger.Result) event {
-	typ := complete
+func (c *catalogue) ended(ctx context.Context, s *wire.Ran, res ledger.Result) lineageEvent {
+	typ := eventComplete
 	switch {
 	case len(res.Errs) > 0:
-		typ = failed
+		typ = eventFail
 	case res.Stopped || res.Left > 0:
-		typ = abort
+		typ = eventAbort
 	}
 	at := time.Now()
 	if s.Record.Ended != nil {
 		at = *s.Record.Ended
 	}
 	e := c.event(ctx, s, typ, at, res.Job)
-	if typ == failed {
-		e.Run.Facets["errorMessage"] = facet("1-0-1/ErrorMessageRunFacet",
+	if typ == eventFail {
+		e.Run.Facets["errorMessage"] = lineageFacet("1-0-1/ErrorMessageRunFacet",
 			map[string]any{"message": terminal.Text(res.Errs[0].Error()), "programmingLanguage": "go"})
 	}
 	o := res.Outcome
 	for i := range e.Outputs {
-		e.Outputs[i].Output = map[string]any{"outputStatistics": facet("1-0-2/OutputStatisticsOutputDatasetFacet",
-			map[string]any{
-				"rowCount": o.Rows, "size": o.ParquetBytes / int64(len(e.Outputs)), "fileCount": o.Written,
-			})}
+		statistics := map[string]any{"rowCount": o.Rows, "size": o.ParquetBytes / int64(len(e.Outputs)),
+			"fileCount": o.Written}
+		e.Outputs[i].Output = map[string]any{"outputStatistics": lineageFacet(
+			"1-0-2/OutputStatisticsOutputDatasetFacet", statistics)}
 	}
 	return e
 }

@@ -1,4 +1,4 @@
-package serve
+package run
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// reach is how long the ledger may take to answer.
-	reach = 3 * time.Second
-	// fresh is how long the ledger's last answer is reused, so that callers without a token can't
-	// cause requests to the ledger as often as they like.
-	fresh = 5 * time.Second
+	// ledgerTime is how long the ledger may take to answer.
+	ledgerTime = 3 * time.Second
+	// reuseTime is how long the ledger's last answer is reused, so that callers without a token
+	// can't cause requests to the ledger as often as they like.
+	reuseTime = 5 * time.Second
 )
 
 // health is what GET /healthz answers, as JSON.
@@ -116,7 +116,7 @@ func (d *daemon) ready(ctx context.Context) (r readiness) {
 	defer g.release(d.log)
 	add(config, nil)
 	at, err := d.ledger.check(g, func() error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reach)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
 		defer cancel()
 		return g.engine.Ledger.Reach(ctx)
 	})
@@ -130,14 +130,14 @@ func (d *daemon) hangs(now time.Time) error {
 	switch {
 	case at == nil:
 		return errors.New("the scheduler hasn't begun yet")
-	case now.Sub(*at) > hung:
+	case now.Sub(*at) > hungAfter:
 		return fmt.Errorf("the scheduler hangs: it last looked at the clock %s ago", now.Sub(*at).Round(time.Second))
 	}
 	return nil
 }
 
-// A watched caches the result of a check. The check runs when it is asked for, once at a time.
-type watched struct {
+// A cachedCheck caches the result of a check. The check runs when it is asked for, once at a time.
+type cachedCheck struct {
 	mu        sync.Mutex
 	of        *generation
 	at, since time.Time
@@ -146,10 +146,10 @@ type watched struct {
 
 // check returns the last result if it is fresh, or else runs find. since is when the result last
 // changed between success and failure.
-func (w *watched) check(of *generation, find func() error) (since time.Time, err error) {
+func (w *cachedCheck) check(of *generation, find func() error) (since time.Time, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now := time.Now(); w.of != of || now.Sub(w.at) > fresh {
+	if now := time.Now(); w.of != of || now.Sub(w.at) > reuseTime {
 		err = find()
 		if w.of != of || (err == nil) != (w.err == nil) {
 			w.since = now
@@ -168,7 +168,7 @@ func (d *daemon) probes(whole bool) http.Handler {
 		if !whole {
 			h.Jobs = nil
 		}
-		answer(w, http.StatusOK, h)
+		answerJSON(w, http.StatusOK, h)
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		now := d.ready(r.Context())
@@ -181,12 +181,12 @@ func (d *daemon) probes(whole bool) http.Handler {
 				now.Checks[i].Error, now.Checks[i].Refused = "", ""
 			}
 		}
-		answer(w, status, now)
+		answerJSON(w, status, now)
 	})
 	return mux
 }
 
-func answer(w http.ResponseWriter, status int, body any) {
+func answerJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
@@ -196,7 +196,7 @@ func answer(w http.ResponseWriter, status int, body any) {
 // status returns one line about what runs and what is next. The caller holds the lock.
 func (d *daemon) status() string {
 	var running []string
-	var next *job
+	var next *servedJob
 	known := 0
 	for _, j := range d.jobs {
 		if j.running {

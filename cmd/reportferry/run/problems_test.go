@@ -1,4 +1,4 @@
-package notify
+package run
 
 import (
 	"context"
@@ -88,7 +88,7 @@ func TestNews(t *testing.T) {
 		c.res.Job = "daily"
 		other := seen(refresh.Broken)
 		other.Name = "other"
-		n := news([]pages.JobStatus{other, c.seen}, ledger.Run{ID: "r", Results: []ledger.Result{c.res}},
+		n := newsOf([]pages.JobStatus{other, c.seen}, ledger.Run{ID: "r", Results: []ledger.Result{c.res}},
 			[]string{"daily"}, " --config x.yml")
 		var got []string
 		if len(n.Jobs) == 1 && n.Jobs[0] == "daily" {

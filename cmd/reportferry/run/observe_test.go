@@ -1,4 +1,4 @@
-package observe
+package run
 
 import (
 	"context"
@@ -27,9 +27,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// scraped is what is said of three jobs: a table with gaps, one that can't be read, and one that
-// fills none.
-func scraped(t *testing.T) string {
+// scrapedMetrics is what is said of three jobs: a table with gaps, one that can't be read, and one
+// that fills none.
+func scrapedMetrics(t *testing.T) string {
 	t.Helper()
 	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
@@ -51,13 +51,13 @@ func scraped(t *testing.T) string {
 		{Name: "bro\"ken", Kind: "report", Inspect: look(console.TableState{}, errors.New("secret"))},
 		{Name: "apps", Kind: "apps"},
 	}})
-	return answered(t, func(ctx context.Context) []console.JobStatus { return c.See(ctx, 0) })
+	return answeredMetrics(t, func(ctx context.Context) []console.JobStatus { return c.See(ctx, 0) })
 }
 
-// answered is what GET /metrics says of what see finds.
-func answered(t *testing.T, see func(context.Context) []console.JobStatus) string {
+// answeredMetrics is what GET /metrics says of what see finds.
+func answeredMetrics(t *testing.T, see func(context.Context) []console.JobStatus) string {
 	t.Helper()
-	reader, handler, err := scrape()
+	reader, handler, err := metricsHandler()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func answered(t *testing.T, see func(context.Context) []console.JobStatus) strin
 }
 
 func TestGaugesSayWhatTheLedgerSays(t *testing.T) {
-	text := scraped(t)
+	text := scrapedMetrics(t)
 	for _, want := range []string{
 		`reportferry_table_missing_partitions{job_name="late"} 2`,
 		`reportferry_table_due_partitions{job_name="late"} 4`,
@@ -102,7 +102,7 @@ func TestGaugesSayWhatTheLedgerSays(t *testing.T) {
 
 // The dashboard in deploy asks for numbers that there are, and has what Grafana wants of one.
 func TestTheDashboardsMetricsExist(t *testing.T) {
-	content, err := os.ReadFile("../../../../deploy/bi/grafana/reportferry.json")
+	content, err := os.ReadFile("../../../deploy/bi/grafana/reportferry.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestTheDashboardsMetricsExist(t *testing.T) {
 	if d.UID == "" || d.Title == "" || d.SchemaVersion == 0 || len(d.Panels) < 6 {
 		t.Errorf("the dashboard is %+v", d)
 	}
-	text, used := scraped(t), map[string]bool{}
+	text, used := scrapedMetrics(t), map[string]bool{}
 	for _, p := range d.Panels {
 		if len(p.Targets) == 0 || p.GridPos.W == 0 || p.GridPos.X+p.GridPos.W > 24 {
 			t.Errorf("panel %s has no place or asks for nothing", p.Title)
@@ -155,9 +155,9 @@ func TestTenThousandTablesHaveBoundedSeries(t *testing.T) {
 	}
 	list[9_876].State.Problems = []ledger.Problem{{Condition: "unreconciled", Partitions: 3, Wrong: true}}
 	list[9_877].Err = errors.New("can't be read")
-	text := answered(t, func(context.Context) []console.JobStatus { return list })
+	text := answeredMetrics(t, func(context.Context) []console.JobStatus { return list })
 	perName := map[string]int{}
-	for name, family := range parsed(t, text) {
+	for name, family := range parsedMetrics(t, text) {
 		perName[name] = len(family)
 	}
 	if perName["reportferry_table_readable"] != 1000 || perName["reportferry_outbox_records"] != 999*7 ||
@@ -176,8 +176,8 @@ func TestTenThousandTablesHaveBoundedSeries(t *testing.T) {
 	}
 }
 
-// parsed is what Prometheus' own parser reads: the series of each name, as text.
-func parsed(t *testing.T, text string) map[string][]string {
+// parsedMetrics is what Prometheus' own parser reads: the series of each name, as text.
+func parsedMetrics(t *testing.T, text string) map[string][]string {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
@@ -195,8 +195,8 @@ func parsed(t *testing.T, text string) map[string][]string {
 
 // Prometheus' tool finds nothing to say against names, units and help texts.
 func TestPromtoolChecksTheMetrics(t *testing.T) {
-	text := scraped(t)
-	if n := len(parsed(t, text)); n < 9 {
+	text := scrapedMetrics(t)
+	if n := len(parsedMetrics(t, text)); n < 9 {
 		t.Errorf("%d numbers", n)
 	}
 	path, err := exec.LookPath("promtool")

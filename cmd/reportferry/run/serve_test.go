@@ -1,4 +1,4 @@
-package serve
+package run
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
-// configured is a config of these jobs, each with its schedule.
-func configured(dir string, jobs ...string) string {
+// configuredServe is a config of these jobs, each with its schedule.
+func configuredServe(dir string, jobs ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "service: embedded\nledger: file://%[1]s/ledger\nspool_dir: %[1]s/spool\njobs:\n", dir)
 	for _, job := range jobs {
@@ -37,12 +37,12 @@ func configured(dir string, jobs ...string) string {
 	return b.String()
 }
 
-// A stage is a daemon whose runs end when the test says so.
-type stage struct {
+// A serveStage is a daemon whose runs end when the test says so.
+type serveStage struct {
 	*daemon
 	t    *testing.T
 	dir  string
-	log  writes
+	log  serveWrites
 	mu   sync.Mutex
 	open map[string]chan int // by job: ends the run under way
 	most map[string]int      // runs of a job at once
@@ -52,29 +52,29 @@ type stage struct {
 	worse int // the code of a run, when those of its jobs are less
 }
 
-// writes may be written by many.
-type writes struct {
+// serveWrites may be written by many.
+type serveWrites struct {
 	mu sync.Mutex
 	b  strings.Builder
 }
 
-func (w *writes) Write(p []byte) (int, error) {
+func (w *serveWrites) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.b.Write(p)
 }
 
-func check(t *testing.T, err error) {
+func checkServe(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func newStage(t *testing.T, jobs ...string) *stage {
+func newServeStage(t *testing.T, jobs ...string) *serveStage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), open: map[string]chan int{}, most: map[string]int{}}
-	s.write(configured(s.dir, jobs...))
+	s := &serveStage{t: t, dir: t.TempDir(), open: map[string]chan int{}, most: map[string]int{}}
+	s.write(configuredServe(s.dir, jobs...))
 	p := &wire.Program{
 		ConfigFile: filepath.Join(s.dir, "c.yml"), LogFormat: "text", LogLevel: "info",
 		LookupEnv: func(string) (string, bool) { return "", false },
@@ -82,18 +82,19 @@ func newStage(t *testing.T, jobs ...string) *stage {
 	}
 	s.daemon = newDaemon(p, slog.New(slog.NewTextHandler(&s.log, nil)), s.do)
 	g, err := s.daemon.open(t.Context())
-	check(t, err)
+	checkServe(t, err)
 	s.install(g)
 	return s
 }
 
-func (s *stage) write(config string) {
+func (s *serveStage) write(config string) {
 	s.t.Helper()
-	check(s.t, os.WriteFile(filepath.Join(s.dir, "c.yml"), []byte(config), 0o600))
+	checkServe(s.t, os.WriteFile(filepath.Join(s.dir, "c.yml"), []byte(config), 0o600))
 }
 
 // do is a run whose jobs last until the test ends them.
-func (s *stage) do(ctx context.Context, e *wire.Engine, jobs []string, over func(string, int)) (code int, err error) {
+func (s *serveStage) do(ctx context.Context, e *wire.Engine, jobs []string, over func(string, int)) (code int,
+	err error) {
 	s.mu.Lock()
 	s.runs = append(s.runs, strings.Join(jobs, " "))
 	var list []chan int
@@ -137,7 +138,7 @@ func (s *stage) do(ctx context.Context, e *wire.Engine, jobs []string, over func
 }
 
 // end ends the run of a job that is under way.
-func (s *stage) end(job string, code int) {
+func (s *serveStage) end(job string, code int) {
 	s.t.Helper()
 	s.mu.Lock()
 	end := s.open[job]
@@ -150,7 +151,7 @@ func (s *stage) end(job string, code int) {
 }
 
 // began wants the runs that have begun since it was last asked, in any order.
-func (s *stage) began(want ...string) {
+func (s *serveStage) began(want ...string) {
 	s.t.Helper()
 	synctest.Wait()
 	s.mu.Lock()
@@ -162,12 +163,12 @@ func (s *stage) began(want ...string) {
 	s.did = nil
 }
 
-// played runs a stage in a bubble, at 07:00 of a day.
-func played(t *testing.T, jobs []string, play func(t *testing.T, s *stage, reload func(config string))) {
+// playedServe runs a stage in a bubble, at 07:00 of a day.
+func playedServe(t *testing.T, jobs []string, play func(t *testing.T, s *serveStage, reload func(config string))) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(10*365*24*time.Hour + 7*time.Hour)
-		s := newStage(t, jobs...)
+		s := newServeStage(t, jobs...)
 		ctx, stop := context.WithCancel(t.Context())
 		hangups, over := make(chan struct{}), make(chan struct{})
 		go func() { defer close(over); s.run(ctx, hangups) }()
@@ -187,12 +188,13 @@ func played(t *testing.T, jobs []string, play func(t *testing.T, s *stage, reloa
 }
 
 func TestReloadWhileJobsRun(t *testing.T) {
-	played(t, []string{"a 0 8 * * *", "b 0 8 * * *"}, func(t *testing.T, s *stage, reload func(string)) {
+	playedServe(t, []string{"a 0 8 * * *", "b 0 8 * * *"}, func(t *testing.T, s *serveStage, reload func(string)) {
 		s.began("a of 2", "b of 2")
 		old := s.current
 		s.end("b", 0)
 
-		reload(configured(s.dir, "a 0 9 * * *", "c 0 8 * * *", "d 0 8 * * *")) // a runs on, b is gone, c and d are new
+		// a runs on, b is gone, c and d are new.
+		reload(configuredServe(s.dir, "a 0 9 * * *", "c 0 8 * * *", "d 0 8 * * *"))
 		s.began("c of 3", "d of 3")
 		if s.current == old || old.holders.Load() != 1 {
 			t.Errorf("%d hold the old config, want the run of a", old.holders.Load())
@@ -210,16 +212,16 @@ func TestReloadWhileJobsRun(t *testing.T) {
 		time.Sleep(time.Hour) // 09:01
 		s.began("a of 3")
 
-		reload(configured(s.dir, "e=a 0 9 * * *", "f 0 8 * * *")) // e fills the table of a, which runs
+		reload(configuredServe(s.dir, "e=a 0 9 * * *", "f 0 8 * * *")) // e fills the table of a, which runs
 		s.began("f of 2")
 		if h := s.health(); len(h.Jobs) != 3 || !h.Jobs[2].Gone || h.Jobs[2].Job != "a" {
 			t.Errorf("the run of a job that is gone isn't shown: %+v", h)
 		}
-		reload(configured(s.dir, "e=f 0 9 * * *", "f=a 0 8 * * *")) // each waits for the table that it fills now
+		reload(configuredServe(s.dir, "e=f 0 9 * * *", "f=a 0 8 * * *")) // each waits for the table that it fills now
 		s.began()
 		s.end("f", 0)
 		s.began("e of 2")
-		reload(configured(s.dir, "e=a 0 9 * * *", "f 0 8 * * *"))
+		reload(configuredServe(s.dir, "e=a 0 9 * * *", "f 0 8 * * *"))
 		s.end("a", 0)
 		s.began()
 		s.end("e", 0)
@@ -243,7 +245,7 @@ func TestWhatIsDueTogetherIsOneRun(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("j%03d */5 * * * *", i)
 	}
-	played(t, append(many, "slow 0 8 * * *"), func(t *testing.T, s *stage, _ func(string)) {
+	playedServe(t, append(many, "slow 0 8 * * *"), func(t *testing.T, s *serveStage, _ func(string)) {
 		names := make([]string, len(many))
 		for i, job := range many {
 			names[i], _, _ = strings.Cut(job, " ")
@@ -272,7 +274,7 @@ func TestWhatIsDueTogetherIsOneRun(t *testing.T) {
 func TestAClockThatIsSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(10*365*24*time.Hour + 7*time.Hour)
-		s := newStage(t, "a 0 8 * * *")
+		s := newServeStage(t, "a 0 8 * * *")
 		defer s.close()
 		at := func(after time.Duration, want ...string) {
 			t.Helper()
@@ -296,7 +298,7 @@ func TestAClockThatIsSetBack(t *testing.T) {
 
 // A run that fails although its jobs went well, by its record, has failed for each of them.
 func TestARunThatCannotBeRecorded(t *testing.T) {
-	played(t, []string{"a 0 8 * * *", "b 0 8 * * *"}, func(t *testing.T, s *stage, _ func(string)) {
+	playedServe(t, []string{"a 0 8 * * *", "b 0 8 * * *"}, func(t *testing.T, s *serveStage, _ func(string)) {
 		s.began("a of 2", "b of 2")
 		s.worse = 1
 		s.end("a", 0)
@@ -311,18 +313,18 @@ func TestARunThatCannotBeRecorded(t *testing.T) {
 }
 
 func TestAWrongConfigChangesNothing(t *testing.T) {
-	played(t, []string{"a 0 8 * * *"}, func(t *testing.T, s *stage, reload func(string)) {
+	playedServe(t, []string{"a 0 8 * * *"}, func(t *testing.T, s *serveStage, reload func(string)) {
 		said := ""
 		s.say = func(level slog.Level, text string, args ...any) { said = fmt.Sprint(level, text, args) }
 		s.began("a of 1")
 		s.end("a", 0)
 		old := s.current
 		for _, c := range []struct{ config, says string }{
-			{strings.Replace(configured(s.dir, "a 0 8 * * *"), "kind: report", "kind: rport", 1), "c.yml:5:"},
-			{configured(s.dir, "a 0 8 * *"), "c.yml:5:"}, {strings.Replace(configured(s.dir, "a 0 8 * * *"), "schedule",
-				"# ", 1), "c.yml:5:"},
-			{strings.Replace(configured(s.dir, "a"), `schedule: "", `, "", 1), "no job has a schedule"},
-			{strings.Replace(configured(s.dir, "a 0 8 * * *"), "ledger: file://", "ledger: mem://", 1), "mem://"},
+			{strings.Replace(configuredServe(s.dir, "a 0 8 * * *"), "kind: report", "kind: rport", 1), "c.yml:5:"},
+			{configuredServe(s.dir, "a 0 8 * *"), "c.yml:5:"}, {strings.Replace(configuredServe(s.dir, "a 0 8 * * *"),
+				"schedule", "# ", 1), "c.yml:5:"},
+			{strings.Replace(configuredServe(s.dir, "a"), `schedule: "", `, "", 1), "no job has a schedule"},
+			{strings.Replace(configuredServe(s.dir, "a 0 8 * * *"), "ledger: file://", "ledger: mem://", 1), "mem://"},
 			{"", "the file is empty"},
 		} {
 			reload(c.config)
@@ -343,68 +345,68 @@ func TestAWrongConfigChangesNothing(t *testing.T) {
 		s.began("a of 1")
 		s.end("a", 0)
 		s.renew = func(context.Context) error { return errors.New("--token: the file is gone") }
-		reload(configured(s.dir, "a 0 8 * * *"))
+		reload(configuredServe(s.dir, "a 0 8 * * *"))
 		if s.current != old || !strings.Contains(said, "--token: the file is gone") {
 			t.Errorf("without its token: %s", said)
 		}
 		s.renew = func(context.Context) error { return nil }
-		reload(configured(s.dir, "a 0 8 * * *"))
+		reload(configuredServe(s.dir, "a 0 8 * * *"))
 		if r := s.ready(t.Context()); s.current == old || strings.Contains(fmt.Sprint(r), "the file is gone") {
 			t.Errorf("after a good one: %+v", r)
 		}
 	})
 }
 
-// probed asks a probe.
-func probed(h http.Handler, path string) (status int, body string) {
+// probedServe asks a probe.
+func probedServe(h http.Handler, path string) (status int, body string) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	return w.Code, w.Body.String()
 }
 
 func TestReadiness(t *testing.T) {
-	played(t, []string{"a 0 8 * * *"}, func(t *testing.T, s *stage, _ func(string)) {
+	playedServe(t, []string{"a 0 8 * * *"}, func(t *testing.T, s *serveStage, _ func(string)) {
 		s.began("a of 1")
 		whole, short := s.probes(true), s.probes(false)
 		ready := func(wantStatus int, wants ...string) {
 			t.Helper()
-			status, body := probed(whole, "/readyz")
+			status, body := probedServe(whole, "/readyz")
 			for _, want := range wants {
 				if status != wantStatus || !strings.Contains(body, want) {
 					t.Errorf("/readyz: %d %s, want %d and %s", status, body, wantStatus, want)
 				}
 			}
-			if other, body := probed(short, "/readyz"); other != status || strings.Contains(body, "error") ||
+			if other, body := probedServe(short, "/readyz"); other != status || strings.Contains(body, "error") ||
 				strings.Contains(body, s.dir) || !strings.Contains(body, `"check":`) {
 				t.Errorf("/readyz for strangers: %d %s", other, body)
 			}
 		}
 		ready(200, `"status":"ready"`, `{"check":"ledger","ok":true,"since":"2009-12-29T07:00:00Z"}`)
-		if status, body := probed(whole, "/healthz"); status != 200 ||
+		if status, body := probedServe(whole, "/healthz"); status != 200 ||
 			!strings.Contains(body, `{"job":"a","running":true,"next":"2009-12-29T08:00:00Z"}`) {
 			t.Errorf("/healthz: %d %s", status, body)
 		}
-		if status, body := probed(short, "/healthz"); status != 200 || body != "{\"status\":\"ok\"}\n" {
+		if status, body := probedServe(short, "/healthz"); status != 200 || body != "{\"status\":\"ok\"}\n" {
 			t.Errorf("/healthz for strangers: %d %s", status, body)
 		}
 		for path, want := range map[string]int{"/metrics": 404, "/": 404} {
-			if status, _ := probed(short, path); status != want {
+			if status, _ := probedServe(short, path); status != want {
 				t.Errorf("%s is answered by probes with %d", path, status)
 			}
 		}
 
 		away := filepath.Join(s.dir, "away")
-		check(t, os.Rename(filepath.Join(s.dir, "ledger"), away))
+		checkServe(t, os.Rename(filepath.Join(s.dir, "ledger"), away))
 		time.Sleep(time.Minute)
 		ready(503, `"status":"not ready"`, `"check":"ledger","ok":false,"since":"2009-12-29T07:01:00Z","error":"`,
 			"no such file")
 		time.Sleep(time.Minute)
 		ready(503, `"since":"2009-12-29T07:01:00Z","error":"`)
-		check(t, os.Rename(away, filepath.Join(s.dir, "ledger")))
+		checkServe(t, os.Rename(away, filepath.Join(s.dir, "ledger")))
 		ready(503, `"check":"ledger","ok":false`) // the answer of a moment ago
 		time.Sleep(time.Minute)
 		ready(200, `"check":"ledger","ok":true,"since":"2009-12-29T07:03:00Z"`)
-		if status, body := probed(whole, "/healthz"); status != 200 || !strings.Contains(body, `"running":true`) {
+		if status, body := probedServe(whole, "/healthz"); status != 200 || !strings.Contains(body, `"running":true`) {
 			t.Errorf("/healthz: %d %s", status, body)
 		}
 		now := time.Now()
@@ -417,26 +419,26 @@ func TestReadiness(t *testing.T) {
 // Runs, probes and readers go to the ledger that the newest config names, from the moment on at
 // which it was read.
 func TestAnotherLedger(t *testing.T) {
-	played(t, []string{"a 0 8 * * *"}, func(t *testing.T, s *stage, reload func(string)) {
+	playedServe(t, []string{"a 0 8 * * *"}, func(t *testing.T, s *serveStage, reload func(string)) {
 		s.began("a of 1")
 		s.end("a", 0)
 		first := s.current.engine.Ledger
-		if status, body := probed(s.probes(true), "/readyz"); status != 200 {
+		if status, body := probedServe(s.probes(true), "/readyz"); status != 200 {
 			t.Errorf("/readyz: %d %s", status, body)
 		}
-		check(t, os.RemoveAll(filepath.Join(s.dir, "ledger")))
-		reload(strings.Replace(configured(s.dir, "a 0 8 * * *"), "/ledger", "/another", 1))
-		if status, body := probed(s.probes(true), "/readyz"); status != 200 || s.current.engine.Ledger == first ||
+		checkServe(t, os.RemoveAll(filepath.Join(s.dir, "ledger")))
+		reload(strings.Replace(configuredServe(s.dir, "a 0 8 * * *"), "/ledger", "/another", 1))
+		if status, body := probedServe(s.probes(true), "/readyz"); status != 200 || s.current.engine.Ledger == first ||
 			first.Probe(t.Context()) == nil {
 			t.Errorf("/readyz: %d %s, or the first ledger is open", status, body)
 		}
 		s.began("a of 1")
-		check(t, os.RemoveAll(filepath.Join(s.dir, "another")))
-		reload(configured(s.dir, "a 0 8 * * *"))
-		if status, body := probed(s.probes(true), "/readyz"); status != 200 {
+		checkServe(t, os.RemoveAll(filepath.Join(s.dir, "another")))
+		reload(configuredServe(s.dir, "a 0 8 * * *"))
+		if status, body := probedServe(s.probes(true), "/readyz"); status != 200 {
 			t.Errorf("/readyz: %d %s", status, body)
 		}
-		check(t, os.MkdirAll(filepath.Join(s.dir, "another"), 0o700)) // the run of a goes on there
+		checkServe(t, os.MkdirAll(filepath.Join(s.dir, "another"), 0o700)) // the run of a goes on there
 		s.end("a", 0)
 		s.began("a of 1")
 	})

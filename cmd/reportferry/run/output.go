@@ -1,4 +1,4 @@
-package result
+package run
 
 import (
 	"context"
@@ -15,26 +15,27 @@ import (
 	"github.com/reportferry/reportferry/internal/wording"
 )
 
-// An Output is where --result goes.
-type Output struct {
+// A ResultOutput is where --result goes.
+type ResultOutput struct {
 	wire.NoListener
 	path  string // "-" stands for out
 	form  string
 	out   io.Writer
 	began time.Time
-	run   *Run
+	run   *Result
 }
 
-// Open returns the output that a command's flags ask for, or nil when they ask for none. The folder
-// of a result file must exist, because a run whose result can't be read isn't worth beginning.
-func Open(p *wire.Program, out io.Writer) (*Output, error) {
+// OpenResult returns the output that a command's flags ask for, or nil when they ask for none. The
+// folder of a result file must exist, because a run whose result can't be read isn't worth
+// beginning.
+func OpenResult(p *wire.Program, out io.Writer) (*ResultOutput, error) {
 	if p.ResultForm != "json" && p.ResultForm != "kestra" {
 		return nil, text.UsageError(fmt.Errorf("--result-format %q: want json or kestra", p.ResultForm))
 	}
 	if p.Result == "" && p.ResultForm == "json" {
 		return nil, nil
 	}
-	o := &Output{path: p.Result, form: p.ResultForm, out: out, began: p.Began}
+	o := &ResultOutput{path: p.Result, form: p.ResultForm, out: out, began: p.Began}
 	if o.path == "" {
 		o.path = "-" // Kestra reads standard output
 	}
@@ -50,19 +51,19 @@ func Open(p *wire.Program, out io.Writer) (*Output, error) {
 
 // Alone reports whether standard output is reserved for the result, so that everything else is
 // printed elsewhere.
-func (o *Output) Alone() bool { return o != nil && o.path == "-" && o.form == "json" }
+func (o *ResultOutput) Alone() bool { return o != nil && o.path == "-" && o.form == "json" }
 
 // Ended keeps what became of a run until Closed writes it.
-func (o *Output) Ended(ctx context.Context, s *wire.Ran) error {
-	run, err := Of(ctx, s)
+func (o *ResultOutput) Ended(ctx context.Context, s *wire.Ran) error {
+	run, err := resultOf(ctx, s)
 	o.run = &run
 	return err
 }
 
 // Closed writes the result, also when no run was begun.
-func (o *Output) Closed(_ context.Context, code int, err error) error {
+func (o *ResultOutput) Closed(_ context.Context, code int, err error) error {
 	if o.run == nil {
-		none := None(o.began, err)
+		none := noResult(o.began, err)
 		o.run = &none
 	}
 	o.run.Exit = code // the end of the run may have failed after its own record was written
@@ -78,9 +79,9 @@ func (o *Output) Closed(_ context.Context, code int, err error) error {
 }
 
 // text returns the result in the form that was asked for.
-func (o *Output) text() ([]byte, error) {
+func (o *ResultOutput) text() ([]byte, error) {
 	if o.form == "kestra" {
-		return kestra(*o.run)
+		return kestraLines(*o.run)
 	}
 	text, err := json.Marshal(o.run)
 	return append(text, '\n'), err
@@ -88,7 +89,7 @@ func (o *Output) text() ([]byte, error) {
 
 // put writes a file whole or not at all, so that a program that waits for it never reads half of
 // it.
-func (o *Output) put(text []byte) error {
+func (o *ResultOutput) put(text []byte) error {
 	if o.path == "-" {
 		_, err := o.out.Write(text)
 		return err

@@ -1,4 +1,4 @@
-package serve
+package run
 
 import (
 	"context"
@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// tick is how often the daemon looks at the clock. A timer set to a schedule's next time would
-	// be late after the machine has slept or its clock was set.
-	tick = 15 * time.Second
-	// hung is the age of the last look at the clock from which the scheduler counts as hung.
-	hung = 4 * tick
+	// lookInterval is how often the daemon looks at the clock. A timer set to a schedule's next
+	// time would be late after the machine has slept or its clock was set.
+	lookInterval = 15 * time.Second
+	// hungAfter is the age of the last look at the clock from which the scheduler counts as hung.
+	hungAfter = 4 * lookInterval
 )
 
 // A daemon runs the jobs of a config by their schedules.
@@ -41,18 +41,19 @@ type daemon struct {
 
 	beat     atomic.Pointer[time.Time] // the last look at the clock
 	stopping atomic.Pointer[time.Time]
-	ledger   watched
+	ledger   cachedCheck
 	poke     chan struct{} // wakes the scheduler before the next tick, because something has changed
 	runs     sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
 	current *generation
-	jobs    []*job
-	reading reading
+	jobs    []*servedJob
+	reading configReading
 }
 
-// A job is the state of the job with a name. It is kept when another config has a job of that name.
-type job struct {
+// A servedJob is the state of the job with a name. It is kept when another config has a job of that
+// name.
+type servedJob struct {
 	name, table string
 	schedule    cron.Schedule // nil: the job is gone from the config, but still runs
 	next        time.Time     // zero: the schedule never fires
@@ -85,7 +86,7 @@ func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 	for ready := false; ctx.Err() == nil; {
 		wait, status := d.beginDue(ctx, time.Now())
 		if !ready {
-			notify(d.log, systemd.SdNotifyReady)
+			tellSystemd(d.log, systemd.SdNotifyReady)
 			ready = true
 		}
 		d.tellStatus(status)
@@ -98,7 +99,7 @@ func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 	now := time.Now()
 	d.stopping.Store(&now)
 	d.log.Info("stopping")
-	notify(d.log, systemd.SdNotifyStopping)
+	tellSystemd(d.log, systemd.SdNotifyStopping)
 	beside.Wait()
 	d.runs.Wait()
 }
@@ -109,8 +110,8 @@ func (d *daemon) beginDue(ctx context.Context, now time.Time) (wait time.Duratio
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	wall := now.Round(0) // without the monotonic clock, because schedules go by the time of day
-	wait = tick
-	var due []*job
+	wait = lookInterval
+	var due []*servedJob
 	for _, j := range d.jobs {
 		if j.schedule == nil {
 			continue
@@ -141,16 +142,16 @@ func (d *daemon) beginDue(ctx context.Context, now time.Time) (wait time.Duratio
 
 // busy reports whether a run is under way that fills j's table: j's own run, or that of a job with
 // another name in an older config.
-func (d *daemon) busy(j *job) bool {
-	return slices.ContainsFunc(d.jobs, func(o *job) bool { return o.running && (o == j || o.fills == j.table) })
+func (d *daemon) busy(j *servedJob) bool {
+	return slices.ContainsFunc(d.jobs, func(o *servedJob) bool { return o.running && (o == j || o.fills == j.table) })
 }
 
 // begin starts one run of the jobs, with the newest generation.
-func (d *daemon) begin(ctx context.Context, list []*job) {
+func (d *daemon) begin(ctx context.Context, list []*servedJob) {
 	g := d.current
 	g.hold()
 	names := make([]string, len(list))
-	open := map[string]*job{} // the jobs of the run that haven't ended
+	open := map[string]*servedJob{} // the jobs of the run that haven't ended
 	for i, j := range list {
 		names[i], open[j.name] = j.name, j
 	}
@@ -161,7 +162,7 @@ func (d *daemon) begin(ctx context.Context, list []*job) {
 			delete(open, name)
 			g.console.Changed(name)
 			j.running, j.last = false, &scheduledRun{At: time.Now().UTC(), Exit: code}
-			d.jobs = slices.DeleteFunc(d.jobs, func(o *job) bool { return o.schedule == nil && !o.running })
+			d.jobs = slices.DeleteFunc(d.jobs, func(o *servedJob) bool { return o.schedule == nil && !o.running })
 			d.wake()
 		}
 	}
@@ -190,10 +191,10 @@ func (d *daemon) begin(ctx context.Context, list []*job) {
 
 // blame marks jobs as failed although their own part succeeded, when the run failed by something
 // that belongs to none of them, such as its record.
-func (d *daemon) blame(list []*job, code int) {
+func (d *daemon) blame(list []*servedJob, code int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if slices.ContainsFunc(list, func(j *job) bool { return j.last.Exit == code }) {
+	if slices.ContainsFunc(list, func(j *servedJob) bool { return j.last.Exit == code }) {
 		return
 	}
 	for _, j := range list {

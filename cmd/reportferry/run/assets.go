@@ -1,4 +1,4 @@
-package dagster
+package run
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/run/result"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
@@ -23,12 +22,12 @@ import (
 
 // The names of the checks of an asset.
 const (
-	Reconciled = "reconciled" // the rows agree with the service's totals
-	Fresh      = "fresh"      // the table lacks nothing that a fetch would bring by now
+	reconciledCheck = "reconciled" // the rows agree with the service's totals
+	freshCheck      = "fresh"      // the table lacks nothing that a fetch would bring by now
 )
 
 // message writes one message of the protocol.
-func (p *Pipes) message(method string, params any) error {
+func (p *DagsterPipes) message(method string, params any) error {
 	text, err := json.Marshal(map[string]any{"__dagster_pipes_version": "0.1", "method": method, "params": params})
 	if err != nil {
 		return err
@@ -46,10 +45,10 @@ func (p *Pipes) message(method string, params any) error {
 	return errors.Join(err, file.Close())
 }
 
-// Listen opens the step that the environment names, and tells it that the process has understood
-// it. Without a step it returns a listener that does nothing.
-func Listen(lookup func(string) (string, bool), stdout, stderr io.Writer) (wire.Listener, error) {
-	p, err := Open(lookup, stdout, stderr)
+// ListenForDagster opens the step that the environment names, and tells it that the process has
+// understood it. Without a step it returns a listener that does nothing.
+func ListenForDagster(lookup func(string) (string, bool), stdout, stderr io.Writer) (wire.Listener, error) {
+	p, err := OpenDagster(lookup, stdout, stderr)
 	if p == nil || err != nil {
 		return wire.NoListener{}, err
 	}
@@ -57,7 +56,7 @@ func Listen(lookup func(string) (string, bool), stdout, stderr io.Writer) (wire.
 }
 
 // Closed tells the step how the process ends.
-func (p *Pipes) Closed(_ context.Context, code int, err error) error {
+func (p *DagsterPipes) Closed(_ context.Context, code int, err error) error {
 	params := map[string]any{}
 	if code != jobs.ExitDone {
 		said := fmt.Sprintf("exit code %d", code)
@@ -71,8 +70,8 @@ func (p *Pipes) Closed(_ context.Context, code int, err error) error {
 }
 
 // Ended tells the step what became of a run.
-func (p *Pipes) Ended(ctx context.Context, s *wire.Ran) error {
-	run, err := result.Of(ctx, s)
+func (p *DagsterPipes) Ended(ctx context.Context, s *wire.Ran) error {
+	run, err := resultOf(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -87,7 +86,7 @@ func (p *Pipes) Ended(ctx context.Context, s *wire.Ran) error {
 
 // assetOf returns the asset that a job fills: the only one of the step, or the one that has the
 // name of the job or of its table. It is empty when there is none.
-func (p *Pipes) assetOf(j result.Job) string {
+func (p *DagsterPipes) assetOf(j jobResult) string {
 	if len(p.step.Assets) == 1 {
 		return p.step.Assets[0]
 	}
@@ -102,8 +101,9 @@ func (p *Pipes) assetOf(j result.Job) string {
 // partitions of a step. So for several partitions the message has the sum of their rows and a
 // version of all their contents, and it is sent only when all of them are there. What became of
 // each partition is in the custom message.
-func (p *Pipes) materialized(asset string, j result.Job) error {
-	if len(j.Partitions) == 0 || slices.ContainsFunc(j.Partitions, func(p result.Partition) bool { return !There(p) }) {
+func (p *DagsterPipes) materialized(asset string, j jobResult) error {
+	if len(j.Partitions) == 0 || slices.ContainsFunc(j.Partitions,
+		func(p partitionResult) bool { return !arePresent(p) }) {
 		return nil
 	}
 	rows, version := int64(0), j.Partitions[0].Hash
@@ -135,11 +135,11 @@ func (p *Pipes) materialized(asset string, j result.Job) error {
 		"metadata": about})
 }
 
-// There tells whether a partition's rows are what the service said when it was asked last.
-func There(p result.Partition) bool { return p.State != result.Failed && p.State != result.Left }
+// arePresent tells whether a partition's rows are what the service said when it was asked last.
+func arePresent(p partitionResult) bool { return p.State != stateFailed && p.State != stateLeft }
 
 // checked reports the checks that the asset declares. Dagster refuses others.
-func (p *Pipes) checked(ctx context.Context, s *wire.Session, asset string, j result.Job) error {
+func (p *DagsterPipes) checked(ctx context.Context, s *wire.Session, asset string, j jobResult) error {
 	var errs []error
 	check := func(name string, passed bool, severity string, about map[string]any) {
 		if slices.Contains(p.step.Extras.Checks, name) {
@@ -173,13 +173,13 @@ func (p *Pipes) checked(ctx context.Context, s *wire.Session, asset string, j re
 		}
 	}
 	problems := jsonValue(append([]ledger.Problem{}, in.Problems...))
-	check(Reconciled, len(differing) == 0, "ERROR", map[string]any{
+	check(reconciledCheck, len(differing) == 0, "ERROR", map[string]any{
 		"partitions": numberValue(len(j.Partitions)), "unchecked": numberValue(unchecked),
 		"differing": jsonValue(differing),
 		"problems":  problems,
 	})
 	if c.Sinks != nil {
-		check(Fresh, in.Missing() == 0, "WARN", map[string]any{"missing": numberValue(in.Missing()),
+		check(freshCheck, in.Missing() == 0, "WARN", map[string]any{"missing": numberValue(in.Missing()),
 			"newest_complete": textValue(cmp.Or(j.Newest, "none")), "problems": problems})
 	}
 	return errors.Join(errs...)

@@ -1,4 +1,4 @@
-package notify
+package run
 
 import (
 	"errors"
@@ -22,8 +22,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// ofTables has the reason of the problem that each condition of a partition in the ledger means.
-var ofTables = map[refresh.Condition]string{
+// reasonsByCondition has the reason of the problem that each condition of a partition in the ledger
+// means.
+var reasonsByCondition = map[refresh.Condition]string{
 	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale,
 	refresh.HeldBack: notify.HeldBack, refresh.Differs: notify.Unreconciled,
 	refresh.DiffersAlike: notify.Unreconciled, refresh.Suspicious: notify.HeldBack, refresh.Mixed: notify.Stale,
@@ -32,9 +33,9 @@ var ofTables = map[refresh.Condition]string{
 	refresh.ChangedFinal: notify.ChangedAfterFinal, refresh.MovedAndLeft: notify.ChangedAfterFinal,
 }
 
-// commands has the command to run about a problem that only the errors of a run show, by reason; %s
-// is the job.
-var commands = map[string]string{
+// commandsByReason has the command to run about a problem that only the errors of a run show, by
+// reason; %s is the job.
+var commandsByReason = map[string]string{
 	notify.Failed: "reportferry status %s", notify.Denied: "reportferry check %s",
 	notify.Schema: "reportferry check %s", notify.Conflict: "reportferry check %s",
 }
@@ -55,7 +56,7 @@ func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
 	var last *notify.Problem
 	before := ""
 	for _, e := range s.State.Calendar {
-		reason, day, past := ofTables[e.Condition], e.Partition.String(), e.Condition == refresh.ChangedFinal
+		reason, day, past := reasonsByCondition[e.Condition], e.Partition.String(), e.Condition == refresh.ChangedFinal
 		if last != nil {
 			last.After = day
 		}
@@ -81,9 +82,9 @@ func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
 		}
 		switch why := status.Why(e); {
 		case e.Gap != nil && e.Gap.Error != "":
-			last.What = short(e.Gap.Error)
+			last.What = shortLine(e.Gap.Error)
 		case e.Gap == nil && why != "" && last.What == "":
-			last.What = short(day + ": " + why)
+			last.What = shortLine(day + ": " + why)
 		}
 	}
 	return list
@@ -99,7 +100,7 @@ func problemsOfFiles(now time.Time, s pages.JobStatus, again string) []notify.Pr
 			continue
 		}
 		p.Records = append(p.Records, f.Name+"@"+f.Started.UTC().Format(time.RFC3339Nano))
-		p.What = short(fmt.Sprintf("%s: %s", terminal.Line(f.Name), see.NotTaken(f.Refused, f.Rejected, f.Partly,
+		p.What = shortLine(fmt.Sprintf("%s: %s", terminal.Line(f.Name), see.NotTaken(f.Refused, f.Rejected, f.Partly,
 			f.Conflicts)))
 	}
 	if p.Records == nil {
@@ -116,11 +117,12 @@ func problemsOfRun(res ledger.Result, shown bool, again string) (list []notify.P
 		p := notify.Problem{Job: res.Job, Reason: reason}
 		for i, err := range res.Errs {
 			ofUnit := i < len(res.Failures) && res.Failures[i].Unit != ""
-			if reasonOf(err) != reason || reason == notify.Failed && ofUnit && shown {
+			if reasonOfError(err) != reason || reason == notify.Failed && ofUnit && shown {
 				continue
 			}
 			if p.Count++; p.Count == 1 {
-				p.What, p.Do = short(terminal.Text(err.Error())), fmt.Sprintf(commands[reason], res.Job)+again
+				p.What, p.Do = shortLine(terminal.Text(err.Error())), fmt.Sprintf(commandsByReason[reason],
+					res.Job)+again
 			}
 		}
 		if p.Count > 0 {
@@ -130,8 +132,8 @@ func problemsOfRun(res ledger.Result, shown bool, again string) (list []notify.P
 	return list
 }
 
-// reasonOf returns the reason under which an error of a run is reported.
-func reasonOf(err error) string {
+// reasonOfError returns the reason under which an error of a run is reported.
+func reasonOfError(err error) string {
 	_, header := errors.AsType[*table.HeaderError](err)
 	refused, _ := errors.AsType[*adjust.Error](err)
 	switch {
@@ -145,8 +147,9 @@ func reasonOf(err error) string {
 	return notify.Failed
 }
 
-// short returns the first line of a text, cut to the 200 characters that a message has room for.
-func short(message string) string {
+// shortLine returns the first line of a text, cut to the 200 characters that a message has room
+// for.
+func shortLine(message string) string {
 	const most = 200
 	line := []rune(text.FirstLine(message))
 	if len(line) > most {
@@ -155,9 +158,9 @@ func short(message string) string {
 	return string(line)
 }
 
-// news returns what a run has to report: the problems of the jobs called names, from the ledger and
-// from the run's errors.
-func news(known []pages.JobStatus, r ledger.Run, names []string, again string) notify.News {
+// newsOf returns what a run has to report: the problems of the jobs called names, from the ledger
+// and from the run's errors.
+func newsOf(known []pages.JobStatus, r ledger.Run, names []string, again string) notify.News {
 	n := notify.News{Run: r.ID, Began: r.Started, Calm: map[string]bool{}, Shared: map[string]bool{}}
 	shown := map[string]bool{} // jobs whose failures the ledger shows, now or after the fetches that are under way
 	for _, s := range known {

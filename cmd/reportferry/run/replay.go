@@ -1,11 +1,4 @@
-// Package replay has the commands that read the raw answers that runs have kept: replay and diff.
-// Without it, those answers would be bytes in a bucket, and a lost table, a wrong type or a new
-// sink would cost as many requests as the table has windows, whose answers may by then say
-// something else.
-//
-//	replay  raw answers ──▶ sinks, ledger    partitions are made again
-//	diff    raw answers ──▶ people           which rows a number moved in
-package replay
+package run
 
 import (
 	"context"
@@ -21,8 +14,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// New makes the command replay.
-func New(p *wire.Program) *cobra.Command {
+// Replay makes the command replay.
+func Replay(p *wire.Program) *cobra.Command {
 	var from, to string
 	var ask report.Replay
 	var force bool
@@ -61,7 +54,7 @@ exit code is then 3, or 1 when nothing could be made.
 			}
 			return p.Run(cmd, wire.Request{Trigger: ledger.Replayed, Named: true, Offline: true, Stop: deadline.Stop(),
 				Jobs: func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) {
-					job, kind, err := open(ctx, s, names[0], wire.Ask{Force: force})
+					job, kind, err := openReport(ctx, s, names[0], wire.Ask{Force: force})
 					if err == nil && from != "" {
 						ask.From, ask.Through, err = s.Range(names[0], from, to)
 					}
@@ -80,8 +73,8 @@ exit code is then 3, or 1 when nothing could be made.
 	return cmd
 }
 
-// open makes the named job, which must be of kind report.
-func open(ctx context.Context, s *wire.Session, name string, a wire.Ask) (jobs.Job, *report.Kind, error) {
+// openReport makes the named job, which must be of kind report.
+func openReport(ctx context.Context, s *wire.Session, name string, a wire.Ask) (jobs.Job, *report.Kind, error) {
 	c, err := s.ChooseOne(name)
 	if err != nil {
 		return jobs.Job{}, nil, err

@@ -1,4 +1,4 @@
-package replay
+package run
 
 import (
 	"context"
@@ -38,18 +38,18 @@ as the service wrote them.`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: p.CompleteJobDay,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			write := wire.Form(form, formats)
+			write := wire.Form(form, diffFormats)
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				job, err := s.ChooseOne(args[0])
 				if err != nil {
 					return err
 				}
-				c, err := comparing(args[1], against, wire.Today(job))
+				c, err := contentsToCompare(args[1], against, wire.Today(job))
 				if err != nil {
 					return text.UsageError(err)
 				}
 				c.By = by
-				_, kind, err := open(ctx, s, args[0], wire.Ask{})
+				_, kind, err := openReport(ctx, s, args[0], wire.Ask{})
 				if err != nil {
 					return err
 				}
@@ -57,7 +57,7 @@ as the service wrote them.`,
 				if err != nil {
 					return err
 				}
-				return write(shown{d, args[0], limit}, cmd.OutOrStdout())
+				return write(shownDiff{d, args[0], limit}, cmd.OutOrStdout())
 			})
 		},
 	}
@@ -65,20 +65,20 @@ as the service wrote them.`,
 	cmd.Flags().StringVar(&against, "against", "",
 		"the earlier content: its `number` in history, or the date at whose end it held; default: the one before")
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many rows the table shows; 0 for all; json and csv have all")
-	form = p.AddOutput(cmd, "one object a row", row{}, "csv")
+	form = p.AddOutput(cmd, "one object a row", diffRow{}, "csv")
 	return cmd
 }
 
-// formats maps each value of --output to the method that writes it.
-var formats = map[string]func(shown, io.Writer) error{
-	wire.Text: shown.writeTable,
-	wire.JSON: shown.writeJSON,
-	"csv":     func(s shown, w io.Writer) error { return s.writeCSV(terminal.Data(w)) },
+// diffFormats maps each value of --output to the method that writes it.
+var diffFormats = map[string]func(shownDiff, io.Writer) error{
+	wire.Text: shownDiff.writeTable,
+	wire.JSON: shownDiff.writeJSON,
+	"csv":     func(s shownDiff, w io.Writer) error { return s.writeCSV(terminal.Data(w)) },
 	// escapes would change the data
 }
 
-// comparing reads the day and --against.
-func comparing(day, against string, today civil.Date) (c report.Comparing, err error) {
+// contentsToCompare reads the day and --against.
+func contentsToCompare(day, against string, today civil.Date) (c report.Comparing, err error) {
 	if c.Partition, err = wire.ParseDay(day, today); err != nil {
 		return c, fmt.Errorf("day %q: %w", day, err)
 	}

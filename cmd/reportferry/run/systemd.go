@@ -1,4 +1,4 @@
-package serve
+package run
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/daemon"
 )
 
-// notify sends lines to systemd if it started the process and asked for notifications. A failure is
-// logged and stops nothing. The call blocks while systemd's queue is full.
-func notify(log *slog.Logger, lines ...string) {
+// tellSystemd sends lines to systemd if it started the process and asked for notifications. A
+// failure is logged and stops nothing. The call blocks while systemd's queue is full.
+func tellSystemd(log *slog.Logger, lines ...string) {
 	if _, err := systemd.SdNotify(false, strings.Join(lines, "\n")); err != nil {
 		log.Warn("the service manager could not be told", "state", lines[0], "error", err)
 	}
@@ -22,12 +22,12 @@ func notify(log *slog.Logger, lines ...string) {
 func (d *daemon) tellStatus(text string) {
 	if d.said != text {
 		d.said = text
-		notify(d.log, "STATUS="+text)
+		tellSystemd(d.log, "STATUS="+text)
 	}
 }
 
-// feeding returns how often to feed systemd's watchdog; zero means that there is none.
-func feeding() (time.Duration, error) {
+// watchdogInterval returns how often to feed systemd's watchdog; zero means that there is none.
+func watchdogInterval() (time.Duration, error) {
 	limit, err := systemd.SdWatchdogEnabled(false)
 	if err != nil {
 		return 0, fmt.Errorf("the environment variable WATCHDOG_USEC, as systemd sets it: %w", err)
@@ -52,7 +52,7 @@ func (d *daemon) watch(ctx context.Context) {
 				d.log.Error("the watchdog isn't fed, so that the service manager restarts this process", "error", err)
 				continue
 			}
-			notify(d.log, systemd.SdNotifyWatchdog)
+			tellSystemd(d.log, systemd.SdNotifyWatchdog)
 		}
 	}
 }

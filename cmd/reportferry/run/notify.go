@@ -1,10 +1,4 @@
-// Package notify sends messages to people about a run that left something wrong, and has the
-// command that tests whether such messages arrive. Without it, a table that is late would be found
-// by whoever opens a dashboard.
-//
-//	config, environment ─ receivers ─┐
-//	ledger, the run's errors ─ news ─┴─▶ internal/notify ─▶ one message each, once
-package notify
+package run
 
 import (
 	"context"
@@ -21,8 +15,8 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// New returns the command "notify".
-func New(p *wire.Program) *cobra.Command {
+// Notify returns the command "notify".
+func Notify(p *wire.Program) *cobra.Command {
 	var test bool
 	cmd := &cobra.Command{
 		Use:   "notify --test",
@@ -35,7 +29,7 @@ of days and each reason, one when it is over, and reminders where remind asks
 for them. What can't be sent doesn't change a run, and is sent by the next one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error { return try(ctx, cmd, s) })
+			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error { return sendTest(ctx, cmd, s) })
 		},
 	}
 	cmd.Flags().BoolVar(&test, "test", false, "send one message to each")
@@ -45,8 +39,8 @@ for them. What can't be sent doesn't change a run, and is sent by the next one.`
 	return cmd
 }
 
-// try sends a test message to each receiver of the config, and prints how that went.
-func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
+// sendTest sends a test message to each receiver of the config, and prints how that went.
+func sendTest(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 	if len(s.Config.Notify) == 0 {
 		return text.UsageError(errors.New("the config has nobody under notify; config/README.md says how to name them"))
 	}
@@ -76,10 +70,10 @@ func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 	return nil
 }
 
-// Send sends the config's receivers the problems that a run has left, found solved or met itself.
-// It doesn't change the run's result: the error is for a warning, and the next run sends what this
-// one couldn't.
-func Send(ctx context.Context, s *wire.Ran) error {
+// SendNotices sends the config's receivers the problems that a run has left, found solved or met
+// itself. It doesn't change the run's result: the error is for a warning, and the next run sends
+// what this one couldn't.
+func SendNotices(ctx context.Context, s *wire.Ran) error {
 	if len(s.Config.Notify) == 0 {
 		return nil
 	}
@@ -91,7 +85,7 @@ func Send(ctx context.Context, s *wire.Ran) error {
 	for i, j := range s.List {
 		names[i] = j.Name
 	}
-	n := news(c.See(ctx, 0), s.Record, names, s.Again())
+	n := newsOf(c.See(ctx, 0), s.Record, names, s.Again())
 	n.Ledger, n.Link, n.Now = s.Ledger, s.Config.Console, time.Now()
 	var errs []error
 	for _, c := range s.Config.Notify {

@@ -1,11 +1,4 @@
-// Package observe lets traces, metrics and logs of a run be collected. Without it, each command
-// that executes runs would have its own way to start and end the collection, and a short process
-// would end before anything was sent.
-//
-//	environment ─ internal/telemetry ─┬─ steps of runs, by the context
-//	ledger ─ internal/console ────────┴─ gauges ─┬─ OTLP
-//	                                             └─ GET /metrics of serve
-package observe
+package run
 
 import (
 	"context"
@@ -28,36 +21,38 @@ import (
 // scrapeTime is how long the ledger may take to answer a scrape.
 const scrapeTime = 8 * time.Second
 
-// Once starts the collection that the environment asks for, for one run. It returns the context for
-// the run.
-func Once(ctx context.Context, p *wire.Program, log *slog.Logger) (context.Context, *telemetry.Telemetry, error) {
-	t, err := start(ctx, p, log, nil)
+// ObserveOnce starts the collection that the environment asks for, for one run. It returns the
+// context for the run.
+func ObserveOnce(ctx context.Context, p *wire.Program, log *slog.Logger) (context.Context, *telemetry.Telemetry,
+	error) {
+	t, err := startTelemetry(ctx, p, log, nil)
 	p.Collected = t.Logs()
 	return t.In(ctx), t, err
 }
 
-// Serve starts the collection that the environment asks for, for a process with many runs, and
-// returns the handler of GET /metrics. Each run is a trace of its own.
-func Serve(ctx context.Context, p *wire.Program, log *slog.Logger) (*telemetry.Telemetry, http.Handler, error) {
-	reader, handler, err := scrape()
+// observeServe starts the collection that the environment asks for, for a process with many runs,
+// and returns the handler of GET /metrics. Each run is a trace of its own.
+func observeServe(ctx context.Context, p *wire.Program, log *slog.Logger) (*telemetry.Telemetry, http.Handler, error) {
+	reader, handler, err := metricsHandler()
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := start(ctx, p, log, reader)
+	t, err := startTelemetry(ctx, p, log, reader)
 	p.Collected = t.Logs()
 	return t, handler, err
 }
 
-// scrape returns a reader of the metrics, and the handler that shows what it reads.
-func scrape() (metric.Reader, http.Handler, error) {
+// metricsHandler returns a reader of the metrics, and the handler that shows what it reads.
+func metricsHandler() (metric.Reader, http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo())
 	return reader, promhttp.HandlerFor(registry, promhttp.HandlerOpts{Timeout: scrapeTime,
 		ErrorHandling: promhttp.ContinueOnError}), err
 }
 
-// start starts the collection. With a reader, the process has many runs and is scraped.
-func start(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric.Reader) (*telemetry.Telemetry, error) {
+// startTelemetry starts the collection. With a reader, the process has many runs and is scraped.
+func startTelemetry(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric.Reader) (*telemetry.Telemetry,
+	error) {
 	getenv := func(name string) string {
 		value, _ := p.LookupEnv(name)
 		return value
@@ -73,9 +68,9 @@ func start(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric
 	return t, nil
 }
 
-// Ledger makes the gauges show what a session's ledger holds. The ledger is read only when the
-// metrics are.
-func Ledger(t *telemetry.Telemetry, s *wire.Session) error {
+// ObserveLedger makes the gauges show what a session's ledger holds. The ledger is read only when
+// the metrics are.
+func ObserveLedger(t *telemetry.Telemetry, s *wire.Session) error {
 	if t == nil {
 		return nil
 	}

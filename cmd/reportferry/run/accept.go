@@ -1,7 +1,4 @@
-// Package accept has the command accept, which lets runs publish answers that the guard holds back.
-// Without it, a person who knows that the missing rows may go would have to wait for three days, or
-// lower the guard for all tables.
-package accept
+package run
 
 import (
 	"context"
@@ -19,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// New makes the command accept.
-func New(p *wire.Program) *cobra.Command {
+// Accept makes the command accept.
+func Accept(p *wire.Program) *cobra.Command {
 	var days, reason string
 	cmd := &cobra.Command{
 		Use: "accept <job> --reason <text>",
@@ -44,8 +41,8 @@ The exit code is 3 when there is nothing to accept.`,
 					"recorded"))
 			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				accepted, err := accept(ctx, s, names[0], days, &ledger.Acceptance{At: time.Now().UTC(), Reason: reason,
-					Person: true})
+				accepted, err := acceptHeld(ctx, s, names[0], days, &ledger.Acceptance{At: time.Now().UTC(),
+					Reason: reason, Person: true})
 				if n := len(accepted); n > 0 {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s accepted, %s\n",
 						names[0], text.Plural(n, "partition"), text.DayRange(accepted[0], accepted[n-1]))
@@ -62,9 +59,9 @@ The exit code is 3 when there is nothing to accept.`,
 	return cmd
 }
 
-// accept records that what is held back may be published, or that a difference is known, and
+// acceptHeld records that what is held back may be published, or that a difference is known, and
 // returns the partitions.
-func accept(ctx context.Context, s *wire.Session, name, days string, why *ledger.Acceptance) (accepted []civil.Date,
+func acceptHeld(ctx context.Context, s *wire.Session, name, days string, why *ledger.Acceptance) (accepted []civil.Date,
 	err error) {
 	job, err := s.ChooseOne(name)
 	if err != nil {

@@ -1,14 +1,4 @@
-// Package serve implements the command serve, which stays and runs jobs when their schedules fire.
-// Without it, every team would write the loop that starts runs, and the probes, the reload and the
-// watchdog around it.
-//
-//	            SIGHUP ─ reload ──────────┐ replaces
-//	                                      ▼
-//	clock, every 15 s ──── job ─────▶ generation: what was opened for one reading of the config
-//	           │ beat                     │ is held by each run and each reader, and closed by the last one
-//	           ▼                          ▼
-//	watchdog, /readyz               pages, /metrics
-package serve
+package run
 
 import (
 	"context"
@@ -19,20 +9,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/run/observe"
 	"github.com/reportferry/reportferry/cmd/reportferry/see/console"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
-// A Run does one run of jobs with an engine that stays open, shows it by the command's writers, and
-// returns its exit code. It calls over for each job that ends, with the job's exit code, before the
-// run itself ends. An error means that no unit was begun.
-type Run func(ctx context.Context, cmd *cobra.Command, e *wire.Engine, jobs []string,
+// A runJobs does one run of jobs with an engine that stays open, shows it by the command's writers,
+// and returns its exit code. It calls over for each job that ends, with the job's exit code, before
+// the run itself ends. An error means that no unit was begun.
+type runJobs func(ctx context.Context, cmd *cobra.Command, e *wire.Engine, jobs []string,
 	over func(job string, code int)) (code int, err error)
 
-// New makes the command serve.
-func New(p *wire.Program, do Run) *cobra.Command {
+// Serve makes the command serve.
+func Serve(p *wire.Program, do runJobs) *cobra.Command {
 	var ask bool
 	var listening *console.Listening
 	cmd := &cobra.Command{
@@ -70,9 +59,9 @@ for Docker Compose, and probes for Kubernetes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if ask {
-				return text.WithExitCode(probe(cmd.Context(), listening.Address(), cmd.OutOrStdout()))
+				return text.WithExitCode(askReadiness(cmd.Context(), listening.Address(), cmd.OutOrStdout()))
 			}
-			return serve(cmd, p, do, listening)
+			return serveJobs(cmd, p, do, listening)
 		},
 	}
 	listening = console.NewListening(cmd, "127.0.0.1:8081", "`address` of probes, metrics and pages; empty: none")
@@ -81,15 +70,15 @@ for Docker Compose, and probes for Kubernetes.`,
 	return cmd
 }
 
-// serve opens everything, runs until ctx is done and the runs have ended, and closes it all.
-func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Listening) error {
+// serveJobs opens everything, runs until ctx is done and the runs have ended, and closes it all.
+func serveJobs(cmd *cobra.Command, p *wire.Program, do runJobs, listening *console.Listening) error {
 	ctx := cmd.Context()
 	p.ManyRuns = true
 	var hangups <-chan struct{}
 	if p.Hangups != nil {
 		hangups = p.Hangups() // before anything is opened, because a SIGHUP that nobody receives ends the process
 	}
-	d := newDaemon(p, logger(cmd, p), func(ctx context.Context, e *wire.Engine, jobs []string,
+	d := newDaemon(p, serveLogger(cmd, p), func(ctx context.Context, e *wire.Engine, jobs []string,
 		over func(string, int)) (int, error) {
 		return do(ctx, cmd, e, jobs, over)
 	})
@@ -105,7 +94,7 @@ func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Liste
 		fmt.Fprintln(cmd.ErrOrStderr(), time.Now().Format(time.TimeOnly)+" "+text)
 	}
 	var err error
-	if d.pet, err = feeding(); err != nil {
+	if d.pet, err = watchdogInterval(); err != nil {
 		return text.UsageError(err)
 	}
 	g, err := d.open(ctx)
@@ -114,7 +103,7 @@ func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Liste
 	}
 	d.install(g)
 	defer d.close()
-	sent, metrics, err := observe.Serve(ctx, p, d.log)
+	sent, metrics, err := observeServe(ctx, p, d.log)
 	if err != nil {
 		return err
 	}
@@ -139,8 +128,8 @@ func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Liste
 	return nil
 }
 
-// logger returns the logger for runs of this command.
-func logger(cmd *cobra.Command, p *wire.Program) *slog.Logger {
+// serveLogger returns the logger for runs of this command.
+func serveLogger(cmd *cobra.Command, p *wire.Program) *slog.Logger {
 	if p.JSON() {
 		return p.Logger(cmd.OutOrStdout())
 	}

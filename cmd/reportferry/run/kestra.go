@@ -1,14 +1,14 @@
-package result
+package run
 
 import (
 	"bytes"
 	"encoding/json"
 )
 
-// kestra returns a result as the lines of standard output that Kestra reads as outputs and metrics
-// of a task (https://kestra.io/docs/workflow-components/outputs,
+// kestraLines returns a result as the lines of standard output that Kestra reads as outputs and
+// metrics of a task (https://kestra.io/docs/workflow-components/outputs,
 // https://kestra.io/docs/expressions: ::{"outputs":{...}}::).
-func kestra(r Run) ([]byte, error) {
+func kestraLines(r Result) ([]byte, error) {
 	type metric struct {
 		Name  string            `json:"name"`
 		Type  string            `json:"type"` // counter, or timer in milliseconds

@@ -1,4 +1,4 @@
-package serve
+package run
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// probe asks the process that serves at an address of this machine whether it is ready, for health
-// checks in an image that has no other program. It prints the answer.
-func probe(ctx context.Context, listen string, out io.Writer) error {
+// askReadiness asks the process that serves at an address of this machine whether it is ready, for
+// health checks in an image that has no other program. It prints the answer.
+func askReadiness(ctx context.Context, listen string, out io.Writer) error {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return fmt.Errorf("--listen %q: %w: want the address of the one that serves, such as 127.0.0.1:8081", listen,
@@ -23,7 +23,7 @@ func probe(ctx context.Context, listen string, out io.Writer) error {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1" // it serves on every address of the machine
 	}
-	ctx, cancel := context.WithTimeout(ctx, reach+2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, ledgerTime+2*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
 	if err != nil {

@@ -1,4 +1,4 @@
-package replay
+package run
 
 import (
 	"cmp"
@@ -16,19 +16,19 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// A shown is the difference between two contents of a job's partition, ready to be written.
-type shown struct {
+// A shownDiff is the difference between two contents of a job's partition, ready to be written.
+type shownDiff struct {
 	report.Diff
 	job   string
 	limit int
 }
 
-// marks are what rows of the table begin with.
-var marks = map[string]string{report.Appeared: "+", report.Vanished: "-", report.Changed: "~"}
+// changeMarks are what rows of the table begin with.
+var changeMarks = map[string]string{report.Appeared: "+", report.Vanished: "-", report.Changed: "~"}
 
 // writeTable writes each row under its dimensions, because several of them don't fit on a line
 // beside their numbers.
-func (s shown) writeTable(w io.Writer) error {
+func (s shownDiff) writeTable(w io.Writer) error {
 	name := text.DayRange(s.Is.Partition, s.Is.Partition)
 	if s.Only {
 		fmt.Fprintf(w, "%s %s\n  is   %s\nThere is no other content to compare it with.\n", s.job, name,
@@ -60,8 +60,8 @@ func (s shown) writeTable(w io.Writer) error {
 		for i, cell := range r.Key {
 			names = append(names, text.OneLine(s.Dimensions[i]+" "+cmp.Or(cell, "(blank)")))
 		}
-		fmt.Fprintf(w, "\n%s %s\n", marks[r.Change], strings.ReplaceAll(text.Fold(strings.Join(names, ", "), 78), "\n",
-			"\n  "))
+		fmt.Fprintf(w, "\n%s %s\n", changeMarks[r.Change], strings.ReplaceAll(text.Fold(strings.Join(names, ", "), 78),
+			"\n", "\n  "))
 		for _, n := range r.Numbers {
 			change := text.OneLine(cmp.Or(n.Was, "NULL") + " -> " + cmp.Or(n.Is, "NULL"))
 			switch {
@@ -86,18 +86,19 @@ func contentLine(e ledger.Record) string {
 	return fmt.Sprintf("%d, fetched %s, %s rows", e.Seq, e.Fetched.UTC().Format(time.RFC3339), text.Count(e.Rows))
 }
 
-// A row is a row of the difference as JSON, and a number says what became of one of its metrics.
+// A diffRow is a row of the difference as JSON, and a number says what became of one of its
+// metrics.
 type (
-	row struct {
-		Job       string            `json:"job"`
-		Partition string            `json:"partition"`
-		Was       int               `json:"was_seq"`
-		Is        int               `json:"is_seq"`
-		Change    string            `json:"change"`
-		Key       map[string]string `json:"key"`
-		Numbers   map[string]number `json:"numbers"`
+	diffRow struct {
+		Job       string                `json:"job"`
+		Partition string                `json:"partition"`
+		Was       int                   `json:"was_seq"`
+		Is        int                   `json:"is_seq"`
+		Change    string                `json:"change"`
+		Key       map[string]string     `json:"key"`
+		Numbers   map[string]diffNumber `json:"numbers"`
 	}
-	number struct {
+	diffNumber struct {
 		Was   string `json:"was"`
 		Is    string `json:"is"`
 		Delta string `json:"delta,omitempty"`
@@ -105,16 +106,16 @@ type (
 )
 
 // writeJSON writes each row as an object on a line of its own.
-func (s shown) writeJSON(w io.Writer) error {
-	var rows []row
+func (s shownDiff) writeJSON(w io.Writer) error {
+	var rows []diffRow
 	for _, r := range s.Rows {
-		out := row{s.job, text.DayRange(s.Is.Partition, s.Is.Partition), s.Was.Seq, s.Is.Seq, r.Change,
-			map[string]string{}, map[string]number{}}
+		out := diffRow{s.job, text.DayRange(s.Is.Partition, s.Is.Partition), s.Was.Seq, s.Is.Seq, r.Change,
+			map[string]string{}, map[string]diffNumber{}}
 		for i, cell := range r.Key {
 			out.Key[s.Dimensions[i]] = cell
 		}
 		for _, n := range r.Numbers {
-			out.Numbers[n.Metric] = number{n.Was, n.Is, n.Delta}
+			out.Numbers[n.Metric] = diffNumber{n.Was, n.Is, n.Delta}
 		}
 		rows = append(rows, out)
 	}
@@ -122,7 +123,7 @@ func (s shown) writeJSON(w io.Writer) error {
 }
 
 // writeCSV writes each number of each row on a line, under its dimensions.
-func (s shown) writeCSV(w io.Writer) error {
+func (s shownDiff) writeCSV(w io.Writer) error {
 	lines := [][]string{slices.Concat([]string{"change"}, s.Dimensions, []string{"metric", "was", "is", "delta"})}
 	for _, r := range s.Rows {
 		for _, n := range r.Numbers {

@@ -1,4 +1,4 @@
-package serve
+package run
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 type generation struct {
 	engine    *wire.Engine
 	session   *wire.Session // for pages and scrapes
-	scheduled []*job
+	scheduled []*servedJob
 	console   *pages.Console
 	holders   atomic.Int64
 }
@@ -45,8 +45,8 @@ func (g *generation) release(log *slog.Logger) {
 	}
 }
 
-// A reading is how the config was last read.
-type reading struct {
+// A configReading is how the config was last read.
+type configReading struct {
 	at      time.Time // when the config in use was read
 	refused error     // why the newest config was refused; nil: it is in use
 	since   time.Time // when it was refused
@@ -78,7 +78,7 @@ func (g *generation) prepare() error {
 		case schedule == nil:
 			g.engine.Log.Warn("the job has no schedule, so it runs only when asked for by name", "job", c.Name)
 		default:
-			g.scheduled = append(g.scheduled, &job{name: c.Name, table: c.Table, schedule: schedule})
+			g.scheduled = append(g.scheduled, &servedJob{name: c.Name, table: c.Table, schedule: schedule})
 		}
 	}
 	if len(g.scheduled) == 0 {
@@ -109,12 +109,12 @@ func (d *daemon) replace(g *generation) (old *generation) {
 		g.engine.After(old.engine)
 	}
 	now := time.Now().Round(0)
-	d.current, d.reading = g, reading{at: now}
+	d.current, d.reading = g, configReading{at: now}
 	before := d.jobs
 	d.jobs = nil
 	for _, fresh := range g.scheduled {
 		j := fresh
-		if i := slices.IndexFunc(before, named(fresh.name)); i >= 0 {
+		if i := slices.IndexFunc(before, jobsNamed(fresh.name)); i >= 0 {
 			j = before[i]
 			j.table, j.schedule = fresh.table, fresh.schedule
 		}
@@ -122,7 +122,7 @@ func (d *daemon) replace(g *generation) (old *generation) {
 		d.jobs = append(d.jobs, j)
 	}
 	for _, j := range before {
-		if j.running && !slices.ContainsFunc(d.jobs, named(j.name)) {
+		if j.running && !slices.ContainsFunc(d.jobs, jobsNamed(j.name)) {
 			j.schedule, j.due = nil, false
 			d.jobs = append(d.jobs, j)
 		}
@@ -130,7 +130,9 @@ func (d *daemon) replace(g *generation) (old *generation) {
 	return old
 }
 
-func named(name string) func(*job) bool { return func(j *job) bool { return j.name == name } }
+func jobsNamed(name string) func(*servedJob) bool {
+	return func(j *servedJob) bool { return j.name == name }
+}
 
 // reloads reads the config again at each hangup, one after the other.
 func (d *daemon) reloads(ctx context.Context, hangups <-chan struct{}) {
@@ -140,9 +142,9 @@ func (d *daemon) reloads(ctx context.Context, hangups <-chan struct{}) {
 			return
 		case <-hangups:
 			// systemd tells this reload from the one before by the time.
-			notify(d.log, systemd.SdNotifyReloading, systemd.SdNotifyMonotonicUsec())
+			tellSystemd(d.log, systemd.SdNotifyReloading, systemd.SdNotifyMonotonicUsec())
 			d.reload(ctx)
-			notify(d.log, systemd.SdNotifyReady)
+			tellSystemd(d.log, systemd.SdNotifyReady)
 			d.wake()
 		}
 	}
