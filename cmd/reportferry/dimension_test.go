@@ -42,7 +42,7 @@ func TestDimensionBeyondTheCatalogue(t *testing.T) {
 	}
 	says := func(code int, want, args string) {
 		t.Helper()
-		if got, out, errs := ask(t, args); got != code || !strings.Contains(unfolded(out+errs), want) {
+		if got, out, errs := inProcess(t, args); got != code || !strings.Contains(unfolded(out+errs), want) {
 			t.Errorf("%s: exit code %d, want %d with %q:\n%s%s", args, got, code, want, errs, out)
 		}
 	}
@@ -96,7 +96,7 @@ func TestDimensionBeyondTheCatalogue(t *testing.T) {
 	write("{creative_id__not_in: [unknown]}", "{shiny__gt: 5}")
 	says(2, "the service refuses the metric shiny", "check")
 	write("{creative_id__not_in: [unknown]}\n", "{creative_id__not_in: [unknown]}\n    types: {creative_id: string}\n")
-	if code, out, errs := ask(t, "plan"); code != 0 || strings.Contains(out+errs, "catalogue") {
+	if code, out, errs := inProcess(t, "plan"); code != 0 || strings.Contains(out+errs, "catalogue") {
 		t.Errorf("exit code %d: %s%s", code, errs, out)
 	}
 }

@@ -33,7 +33,7 @@ func TestWithoutConfig(t *testing.T) {
 		{"apps vault list", []string{"SECTION", "0 records"}},
 		{"apps export --section signature", []string{"app_token,"}},
 	} {
-		code, out, errs := ask(t, c.args+" --base-url "+base)
+		code, out, errs := inProcess(t, c.args+" --base-url "+base)
 		if code != 0 || errs != "" {
 			t.Errorf("%s: exit code %d: %s", c.args, code, errs)
 		}
@@ -43,15 +43,15 @@ func TestWithoutConfig(t *testing.T) {
 			}
 		}
 	}
-	if code, _, errs := ask(t, "apps get "+app+" --base-url "+base); code != 1 ||
+	if code, _, errs := inProcess(t, "apps get "+app+" --base-url "+base); code != 1 ||
 		!strings.Contains(errs, "it isn't there") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, _, errs := ask(t, "report --dimensions day,os_nam --metrics installs --base-url "+base); code != 1 ||
+	if code, _, errs := inProcess(t, "report --dimensions day,os_nam --metrics installs --base-url "+base); code != 1 ||
 		!strings.Contains(errs, "did you mean os_name?") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, _, errs := ask(t, "run"); code != 2 || !strings.Contains(errs, "`reportferry init` writes one") {
+	if code, _, errs := inProcess(t, "run"); code != 2 || !strings.Contains(errs, "`reportferry init` writes one") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	left, err := os.ReadDir(".")
@@ -78,18 +78,18 @@ func TestSpendWithoutToken(t *testing.T) {
 		{"spend check --config c.yml in/a.csv", "1"}, {"spend push --config c.yml", "sent 1, unchanged 0, failed 0"},
 		{"check --config c.yml", "no API token is needed"},
 	} {
-		if code, out, errs := ask(t, c.args); code != 0 || !strings.Contains(out+errs, c.says) {
+		if code, out, errs := inProcess(t, c.args); code != 0 || !strings.Contains(out+errs, c.says) {
 			t.Errorf("%s: exit code %d: %s%s", c.args, code, out, errs)
 		}
 	}
-	if code, _, errs := ask(t, "report --config c.yml --dimensions day --metrics installs"); code != 2 ||
+	if code, _, errs := inProcess(t, "report --config c.yml --dimensions day --metrics installs"); code != 2 ||
 		!strings.Contains(errs, "no API token") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	check(t, os.WriteFile("c.yml",
 		[]byte("service: {cost_url: "+base+", base_url: "+base+", token: \"${ADJUST_TOKEN}\"}\nledger: "+
 			"file://./ledger\n"+job), 0o600))
-	if code, out, errs := ask(t, "spend push --config c.yml"); code != 0 {
+	if code, out, errs := inProcess(t, "spend push --config c.yml"); code != 0 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }
@@ -151,7 +151,7 @@ func TestWhomToAsk(t *testing.T) {
 			if c.config != "" {
 				check(t, os.WriteFile("reportferry.yml", []byte(c.config), 0o600))
 			}
-			code, out, errs := ask(t, "apps vault list "+c.args)
+			code, out, errs := inProcess(t, "apps vault list "+c.args)
 			if code != c.code || !strings.Contains(errs, c.says) || strings.Contains(out+errs, token) {
 				t.Errorf("exit code %d, want %d with %q:\n%s%s", code, c.code, c.says, errs, out)
 			}
@@ -161,7 +161,7 @@ func TestWhomToAsk(t *testing.T) {
 		t.Chdir(t.TempDir())
 		t.Setenv("ADJUST_TOKEN", token)
 		t.Setenv("REPORTFERRY_CONFIG", "reportferry.yml")
-		if code, _, errs := ask(t, "events --base-url "+base); code != 2 ||
+		if code, _, errs := inProcess(t, "events --base-url "+base); code != 2 ||
 			!strings.Contains(errs, "read config: open reportferry.yml") {
 			t.Errorf("exit code %d: %s", code, errs)
 		}
@@ -171,20 +171,20 @@ func TestWhomToAsk(t *testing.T) {
 		check(t, os.WriteFile("reportferry.yml", []byte("service: embedded\n"), 0o600))
 		for _, args := range []string{"run", "run some", "plan", "status", "check",
 			"backfill some --from 2026-01-01 --to 2026-01-02"} {
-			if code, _, errs := ask(t, args); code != 2 || !strings.Contains(errs, "the config has no jobs") {
+			if code, _, errs := inProcess(t, args); code != 2 || !strings.Contains(errs, "the config has no jobs") {
 				t.Errorf("%s: exit code %d: %s", args, code, errs)
 			}
 		}
 		for _, args := range []string{"serve", "apps plan", "spend status"} {
-			if code, _, errs := ask(t, args); code != 2 || !strings.Contains(errs, "no job") {
+			if code, _, errs := inProcess(t, args); code != 2 || !strings.Contains(errs, "no job") {
 				t.Errorf("%s: exit code %d: %s", args, code, errs)
 			}
 		}
 	})
 }
 
-// ask runs a command line in this process.
-func ask(t *testing.T, args string) (code int, stdout, stderr string) {
+// inProcess runs a command line in this process.
+func inProcess(t *testing.T, args string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = execute(t.Context(), strings.Fields(args), &out, &errs)

@@ -24,13 +24,13 @@ func TestInitLeavesTheSchemaThatItNames(t *testing.T) {
 	t.Setenv("ADJUST_TOKEN", "")
 	t.Chdir(t.TempDir())
 	check(t, os.Mkdir("mine", 0o700))
-	_, want, _ := ask(t, "schema")
+	_, want, _ := inProcess(t, "schema")
 	for _, x := range []struct{ there, want string }{{"", want}, {`{"$id": "` + wire.SchemaIDs + `v0.0.1/config.json"}`,
 		want}, {`{"title": "not ours"}`, `{"title": "not ours"}`}} {
 		if x.there != "" {
 			check(t, os.WriteFile("mine/schema.json", []byte(x.there), 0o600))
 		}
-		if code, out, errs := ask(t, "init mine/some.yml --preset spend --force"); code != 0 ||
+		if code, out, errs := inProcess(t, "init mine/some.yml --preset spend --force"); code != 0 ||
 			!strings.Contains(out, "check it by schema.json") {
 			t.Fatalf("exit code %d: %s%s", code, out, errs)
 		}
@@ -88,7 +88,7 @@ func TestInitText(t *testing.T) {
 	} {
 		before, err := filepath.Glob("*.yml*")
 		check(t, err)
-		code, out, errs := ask(t, s.args)
+		code, out, errs := inProcess(t, s.args)
 		if code != s.code {
 			t.Errorf("%s: exit code %d, want %d: %s", s.name, code, s.code, errs)
 		}
@@ -135,7 +135,7 @@ func TestInitPresets(t *testing.T) {
 				"init " + file + " --embedded --start -9d --to " + dir + "/out --preset " + strings.Join(names, ","),
 				"run --config " + file, "gaps --config " + file,
 			} {
-				if code, out, errs := ask(t, args); code != 0 {
+				if code, out, errs := inProcess(t, args); code != 0 {
 					t.Fatalf("%s: exit code %d: %s%s", args, code, out, errs)
 				}
 			}

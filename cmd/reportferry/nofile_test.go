@@ -62,7 +62,7 @@ func TestNoFileText(t *testing.T) {
 			"this_week --print-config", 2},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			code, out, errs := ask(t, s.args)
+			code, out, errs := inProcess(t, s.args)
 			if code != s.code {
 				t.Errorf("exit code %d, want %d: %s%s", code, s.code, out, errs)
 			}
@@ -94,12 +94,12 @@ func TestEmbeddedReport(t *testing.T) {
 	t.Setenv("REPORTFERRY_CONFIG", "")
 	for _, args := range []string{"report --dimensions network --metrics installs,cost --date-period yesterday",
 		"events --search level"} {
-		if code, out, errs := ask(t, args+" --embedded"); code != 0 || strings.Count(out, "\n") < 3 {
+		if code, out, errs := inProcess(t, args+" --embedded"); code != 0 || strings.Count(out, "\n") < 3 {
 			t.Errorf("%s: exit code %d: %s%s", args, code, out, errs)
 		}
 	}
 	check(t, os.WriteFile("reportferry.yml", []byte("service: nobody's\n"), 0o600))
-	if code, out, errs := ask(t, "report --embedded --dimensions app --metrics installs"); code != 0 {
+	if code, out, errs := inProcess(t, "report --embedded --dimensions app --metrics installs"); code != 0 {
 		t.Errorf("beside a wrong config: exit code %d: %s%s", code, out, errs)
 	}
 	left, err := os.ReadDir(".")
@@ -122,7 +122,7 @@ func TestPrintedConfigIsTheTable(t *testing.T) {
 	t.Setenv("MINE", token)
 	args := "run --to ./out --token-env MINE --base-url " + base +
 		" --currency USD --dimensions day,network --metrics installs,cost --start -12d --filter network__not_in=Organic"
-	code, out, errs := ask(t, args)
+	code, out, errs := inProcess(t, args)
 	if code != 0 || !strings.Contains(out, "written 12,") {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
@@ -132,7 +132,7 @@ func TestPrintedConfigIsTheTable(t *testing.T) {
 		t.Errorf("the folder has %v", left)
 	}
 	before := digestOf(t, "out/day_network")
-	code, text, errs := ask(t, args+" --print-config")
+	code, text, errs := inProcess(t, args+" --print-config")
 	if code != 0 || errs != "" {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
@@ -142,14 +142,14 @@ func TestPrintedConfigIsTheTable(t *testing.T) {
 		{args, "day_network: all is up to date, nothing was requested"}, {"plan", "nothing is due"},
 		{"check", "12 parts, as recorded"}, {"status", "no gaps"},
 	} {
-		if code, out, errs := ask(t, c.args); code != 0 || !strings.Contains(out, c.says) {
+		if code, out, errs := inProcess(t, c.args); code != 0 || !strings.Contains(out, c.says) {
 			t.Errorf("%s: exit code %d: %s%s", c.args, code, out, errs)
 		}
 	}
 	if after := digestOf(t, "out/day_network"); after != before {
 		t.Errorf("the table's files have changed:\n%s\n%s", before, after)
 	}
-	code, out, errs = ask(t, strings.Replace(args, "installs,cost", "installs,cost,clicks", 1))
+	code, out, errs = inProcess(t, strings.Replace(args, "installs,cost", "installs,cost,clicks", 1))
 	if code != 0 || !strings.Contains(out, "written 12,") || !strings.Contains(out, "--print-config >day_network.yml") {
 		t.Errorf("an added metric: exit code %d: %s%s", code, out, errs)
 	}
@@ -172,7 +172,7 @@ func TestPrintedConfigIsTheTable(t *testing.T) {
 // Parquet, and readers leave out names that begin with a dot.
 func TestTheLedgerBesideIsNoTable(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, out, errs := ask(t, "run --to tables --embedded --currency USD --dimensions day --metrics installs "+
+	if code, out, errs := inProcess(t, "run --to tables --embedded --currency USD --dimensions day --metrics installs "+
 		"--start -5d"); code != 0 {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
@@ -230,7 +230,7 @@ func TestPrintedConfigIsRead(t *testing.T) {
 		"run --to ../a&b --currency USD --dimensions app --metrics roas_d7 --cohort-maturity mature",
 		"run --to gs://bucket --currency USD --dimensions month --metrics roas_d7 --reattributed false",
 	} {
-		code, out, errs := ask(t, args+" --print-config")
+		code, out, errs := inProcess(t, args+" --print-config")
 		if code != 0 || !tokenLine.MatchString(out) {
 			t.Errorf("%s: exit code %d: %s%s", args, code, out, errs)
 		}

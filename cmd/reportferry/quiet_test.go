@@ -16,16 +16,16 @@ func TestQuietRun(t *testing.T) {
 	t.Setenv("REPORTFERRY_CONFIG", "")
 	const table = "run --to ./out --embedded --currency USD --dimensions day,network --metrics installs,cost " +
 		"--start -3d"
-	if code, out, errs := ask(t, table+" --quiet"); code != 0 || out+errs != "" {
+	if code, out, errs := inProcess(t, table+" --quiet"); code != 0 || out+errs != "" {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
-	if code, out, errs := ask(t, table+" -q --log-format json"); code != 0 || out+errs != "" {
+	if code, out, errs := inProcess(t, table+" -q --log-format json"); code != 0 || out+errs != "" {
 		t.Errorf("exit code %d, JSON: %s%s", code, out, errs)
 	}
-	if code, out, _ := ask(t, table); code != 0 || !strings.Contains(out, "up to date") {
+	if code, out, _ := inProcess(t, table); code != 0 || !strings.Contains(out, "up to date") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	if code, _, errs := ask(t, table+" --metrics nonsense --quiet"); code == 0 || errs == "" {
+	if code, _, errs := inProcess(t, table+" --metrics nonsense --quiet"); code == 0 || errs == "" {
 		t.Errorf("exit code %d: %q", code, errs)
 	}
 }

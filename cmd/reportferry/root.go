@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/apps"
-	"github.com/reportferry/reportferry/cmd/reportferry/ask/fields"
-	"github.com/reportferry/reportferry/cmd/reportferry/ask/query"
+	"github.com/reportferry/reportferry/cmd/reportferry/ask"
 	"github.com/reportferry/reportferry/cmd/reportferry/emulate"
 	"github.com/reportferry/reportferry/cmd/reportferry/push"
 	"github.com/reportferry/reportferry/cmd/reportferry/run"
@@ -122,8 +121,8 @@ relative, in place of the config's own folder.
 		inspect.Status(p), see.Runs(p), see.Ledger(p), see.History(p), see.Changes(p),
 		inspect.Check(p), inspect.Views(p),
 		dbt.New(p),
-		run.Serve(p, scheduled), run.Notify(p), console.New(p, freeHeap), query.Events(p), query.Report(p),
-		fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(p), see.Config(p),
+		run.Serve(p, scheduled), run.Notify(p), console.New(p, freeHeap), ask.Events(p), ask.Report(p),
+		ask.Fields(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(p), see.Config(p),
 		emulate.New(p, freeHeap),
 		newMan(), newVersion(p))
 	complete.Flags(p, root)

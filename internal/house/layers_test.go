@@ -42,7 +42,6 @@ var layers = []layer{
 	{"cmd/*/wire", slices.Concat(program, []string{"cmd/*/text"}), proving},
 	{"cmd/*/wire/*", slices.Concat(program, []string{"cmd/*/text", "cmd/*/wire", "cmd/*/wire/*"}), proving},
 	{"cmd/*/see", slices.Concat(program, []string{"cmd/*/text", "cmd/*/wire", "cmd/*/wire/*"}), proving},
-	{"cmd/*/push", slices.Concat(program, shown, []string{"cmd/*/push/*"}), proving},
 	{"cmd/*/*", slices.Concat(program, shown), proving},
 	{"cmd/*/*/*", slices.Concat(program, shown), proving},
 

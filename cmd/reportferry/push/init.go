@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/push/guess"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -55,7 +54,7 @@ there is never written over. What was found goes to the other of the two.`,
 				return text.UsageError(err)
 			}
 			d.path, d.job = args[0], cmp.Or(g.job, "spend")
-			if d.file, err = guess.Open(cmd.Context(), d.path, os.TempDir()); err == nil {
+			if d.file, err = openSpendFile(cmd.Context(), d.path, os.TempDir()); err == nil {
 				err = d.find()
 			}
 			if err != nil {

@@ -6,6 +6,16 @@
 //	check ── push ── status ── requeue      both kinds: jobs/outbox keeps what became of each record
 //	                 reconcile              spend: what was pushed beside what reports say
 //	explain                                 sharing: which metric reaches which partner
+//
+// Before init writes a config, spendFile looks at the beginning of a partner's file of spend and
+// says how it is written, and which of its columns are which fields of a record. Without it, an
+// analyst would write a job's mapping by hand, cell by cell and refusal by refusal.
+//
+//	file ── openSpendFile ── spendFile: encoding, separator, decimals, names, first rows ── columns ── spendField: its column, or why there is none
+//
+// A guess is for a person to look at: whatever isn't plain from the file itself is in
+// spendFile.Notes. A run never guesses: it does what the config says that was made of the guess.
+// The file is read here as a run reads it.
 package push
 
 import (

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/push/guess"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire/want"
 	"github.com/reportferry/reportferry/config/draft"
 	"github.com/reportferry/reportferry/internal/lazy"
@@ -18,7 +17,7 @@ import (
 
 // A sketch collects what makes the config of a job that pushes files such as a given one.
 type sketch struct {
-	file      *guess.File
+	file      *spendFile
 	path      string
 	into      string            // the config's file; empty: the standard output
 	columns   map[string]string // those that a person has named, by field
@@ -28,7 +27,7 @@ type sketch struct {
 	baseURL   string // empty: the usual one
 	costURL   string
 
-	fields   []guess.Field
+	fields   []spendField
 	currency string // from the name or the cells of the amount's column
 }
 
@@ -59,13 +58,13 @@ func (d *sketch) find() error {
 			return fmt.Errorf("none of its columns is %q; it has %s", d.columns[name], d.names())
 		}
 	}
-	d.fields, d.currency = d.file.Columns(given)
+	d.fields, d.currency = d.file.columns(given)
 	for _, f := range d.fields {
 		if f.Column == "" && f.Wrong != "" && d.columns[f.Name] != "" {
 			return fmt.Errorf("column %q can't be %s: %s", f.Wrong, f.Name, f.Why)
 		}
 	}
-	if by, sums := d.file.Sums(); sums && d.fields[0].Column == "" {
+	if by, sums := d.file.sums(); sums && d.fields[0].Column == "" {
 		return fmt.Errorf("it has sums by %s, and no ID of a click or impression. The service takes spend for "+
 			"single clicks and impressions alone: "+
 			"its interface /cost wants the Cost ID of each, and has no place for the sum of a day. Ask the platform "+

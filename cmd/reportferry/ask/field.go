@@ -1,4 +1,4 @@
-package fields
+package ask
 
 import (
 	"fmt"
@@ -10,15 +10,15 @@ import (
 )
 
 // writeWhole writes all that is known of one entry.
-func (e entry) writeWhole(w io.Writer) {
-	fmt.Fprintf(w, "%s, %s\n", e.Slug, article(e.kind))
+func (e fieldEntry) writeWhole(w io.Writer) {
+	fmt.Fprintf(w, "%s, %s\n", e.Slug, withArticle(e.kind))
 	row := func(label, content string) {
 		if content != "" {
 			text.Labeled(w, label, text.Fold(content, 66))
 		}
 	}
 	row("what", e.what())
-	if e.kind == event {
+	if e.kind == eventKind {
 		row("metrics", fmt.Sprintf("%[1]s_events, %[1]s_revenue and more: reportferry fields --search %[1]s_", e.Slug))
 		row("in a job", fmt.Sprintf("events: [{slug: %s, metrics: [events, revenue]}]", e.Slug))
 		return
@@ -49,7 +49,7 @@ func (e entry) writeWhole(w io.Writer) {
 			text += ": a job names its type under types:"
 		}
 		row("known to", text)
-	case e.absent && e.kind == eventMetric && !strings.HasPrefix(e.Slug, "{e}"):
+	case e.absent && e.kind == eventMetricKind && !strings.HasPrefix(e.Slug, "{e}"):
 		row("known to", "nobody: the account has no such event; reportferry events lists them")
 	case e.absent:
 		row("known to", "the catalogue; the service doesn't list it, and may take it all the same")
@@ -59,7 +59,7 @@ func (e entry) writeWhole(w io.Writer) {
 }
 
 // example returns a command line that shows values of a field.
-func (e entry) example() string {
+func (e fieldEntry) example() string {
 	switch {
 	case !e.IsMetric():
 		return "reportferry report --dimensions " + e.Slug + " --metrics installs"
@@ -69,7 +69,7 @@ func (e entry) example() string {
 	return "reportferry report --dimensions day --metrics " + e.Slug
 }
 
-func article(k kind) string {
+func withArticle(k fieldKind) string {
 	if strings.HasPrefix(string(k), "e") {
 		return "an " + string(k)
 	}
@@ -78,13 +78,13 @@ func article(k kind) string {
 
 // what returns the service's label of a field. It leaves out the formula behind the label, and the
 // {P} that a pattern's label has in the place of a period.
-func (e entry) what() string {
+func (e fieldEntry) what() string {
 	label, _, _ := strings.Cut(e.Description, " = ")
 	return strings.NewReplacer("{P} ", "", "{E}", "{e}").Replace(label)
 }
 
 // dated says to which day a metric's value belongs.
-func (e entry) dated() string {
+func (e fieldEntry) dated() string {
 	cohort := strings.Contains(e.Slug, "{p}")
 	switch {
 	case e.Horizon > 0:
@@ -99,7 +99,7 @@ func (e entry) dated() string {
 
 // final returns the text of Final, and the number of days in a report with network costs where that
 // differs.
-func (e entry) final() string {
+func (e fieldEntry) final() string {
 	text := e.Final(usualMode)
 	if days, _ := e.FinalAfter(networkMode); e.Final(networkMode) != text {
 		text += fmt.Sprintf("; %d where ad_spend_mode is network or mixed", days)
@@ -107,35 +107,36 @@ func (e entry) final() string {
 	return text
 }
 
-// A described is an entry in the JSON output.
-type described struct {
-	Name        string   `json:"name"`
-	Kind        kind     `json:"kind"`
-	Description string   `json:"description"`
-	Type        string   `json:"type,omitempty"`
-	Unit        string   `json:"unit,omitempty"`
-	Summable    string   `json:"summable,omitempty"`
-	HorizonDays *int     `json:"horizon_days,omitempty"`
-	FinalDays   *int     `json:"final_after_days,omitempty"`
-	Final       string   `json:"final,omitempty"`
-	Formula     string   `json:"formula,omitempty"`
-	Pattern     string   `json:"pattern,omitempty"`
-	KnownTo     []string `json:"known_to"`
+// A describedField is an entry in the JSON output.
+type describedField struct {
+	Name        string    `json:"name"`
+	Kind        fieldKind `json:"kind"`
+	Description string    `json:"description"`
+	Type        string    `json:"type,omitempty"`
+	Unit        string    `json:"unit,omitempty"`
+	Summable    string    `json:"summable,omitempty"`
+	HorizonDays *int      `json:"horizon_days,omitempty"`
+	FinalDays   *int      `json:"final_after_days,omitempty"`
+	Final       string    `json:"final,omitempty"`
+	Formula     string    `json:"formula,omitempty"`
+	Pattern     string    `json:"pattern,omitempty"`
+	KnownTo     []string  `json:"known_to"`
 }
 
-// writeJSON writes the entries as a list of objects. The numbers of days are left out for a pattern
-// whose period or day isn't filled in, and final_after_days for a metric that is never final.
-func writeJSON(w io.Writer, list []entry) error {
-	out := []described{}
+// writeFieldsJSON writes the entries as a list of objects. The numbers of days are left out for a
+// pattern whose period or day isn't filled in, and final_after_days for a metric that is never
+// final.
+func writeFieldsJSON(w io.Writer, list []fieldEntry) error {
+	out := []describedField{}
 	for _, e := range list {
-		d := described{Name: e.Slug, Kind: e.kind, Description: e.what(), KnownTo: []string{}}
+		d := describedField{Name: e.Slug, Kind: e.kind, Description: e.what(), KnownTo: []string{}}
 		if e.ours {
 			d.KnownTo = append(d.KnownTo, "catalogue")
 		}
 		if e.theirs {
 			d.KnownTo = append(d.KnownTo, "service")
 		}
-		if e.kind != event {
+		if e.kind != eventKind {
 			d.Type, d.Unit, d.Summable, d.Formula, d.Pattern = e.Type.String(), e.Unit(), e.Summable(), e.Formula(),
 				e.Pattern
 		}

@@ -1,4 +1,4 @@
-package guess
+package push
 
 import (
 	"fmt"
@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// A writing is how one amount is written: the signs before its decimals and between its thousands,
-// as far as they can be read in one way only; 0 is none.
-type writing struct{ decimal, thousands rune }
+// A numberWriting is how one amount is written: the signs before its decimals and between its
+// thousands, as far as they can be read in one way only; 0 is none.
+type numberWriting struct{ decimal, thousands rune }
 
-// writingOf returns the signs in an amount, leaving out those of a currency. unclear says that
-// three digits follow a single comma, which may be decimals or the rest of a thousand.
-func writingOf(cell string) (w writing, unclear bool) {
+// numberWritingOf returns the signs in an amount, leaving out those of a currency. unclear says
+// that three digits follow a single comma, which may be decimals or the rest of a thousand.
+func numberWritingOf(cell string) (w numberWriting, unclear bool) {
 	var signs []rune
 	digits := 0 // behind the last sign
 	for _, r := range strings.TrimFunc(cell, func(r rune) bool { return !unicode.IsDigit(r) }) {
@@ -25,7 +25,7 @@ func writingOf(cell string) (w writing, unclear bool) {
 		case r == '’':
 			r = '\''
 		case r != ',' && r != '.' && r != '\'':
-			return writing{}, false
+			return numberWriting{}, false
 		}
 		signs, digits = append(signs, r), 0
 	}
@@ -33,7 +33,7 @@ func writingOf(cell string) (w writing, unclear bool) {
 	switch {
 	case n == 0:
 	case n > 1 && signs[0] != signs[n-1]:
-		w = writing{signs[n-1], signs[0]}
+		w = numberWriting{signs[n-1], signs[0]}
 	case n > 1 || signs[0] == ' ' || signs[0] == '\'':
 		w.thousands = signs[0]
 	case digits == 3:
@@ -44,21 +44,21 @@ func writingOf(cell string) (w writing, unclear bool) {
 	return w, false
 }
 
-// words maps the signs in amounts to their names in a config.
-var words = map[rune]string{',': "comma", '.': "point", ' ': "space", '\'': "apostrophe"}
+// amountWords maps the signs in amounts to their names in a config.
+var amountWords = map[rune]string{',': "comma", '.': "point", ' ': "space", '\'': "apostrophe"}
 
 // decimals finds out which signs the file's amounts have before decimals and between thousands.
-func (f *File) decimals() {
+func (f *spendFile) decimals() {
 	decimal, thousands, unclear := map[rune]int{}, map[rune]int{}, 0
 	for at, name := range f.Names {
-		if rank, _ := named("cost_amount", name, func(string) bool { return true }); rank < 0 {
+		if rank, _ := rankOfName("cost_amount", name, func(string) bool { return true }); rank < 0 {
 			continue
 		}
 		for _, row := range f.Rows {
 			if at >= len(row) {
 				continue
 			}
-			w, either := writingOf(row[at])
+			w, either := numberWritingOf(row[at])
 			decimal[w.decimal]++
 			thousands[w.thousands]++
 			if either {
@@ -74,8 +74,8 @@ func (f *File) decimals() {
 	}
 	most := 0
 	for sign, n := range thousands {
-		if sign != 0 && words[sign] != f.Decimal && (n > most || n == most && words[sign] < f.Thousands) {
-			most, f.Thousands = n, words[sign]
+		if sign != 0 && amountWords[sign] != f.Decimal && (n > most || n == most && amountWords[sign] < f.Thousands) {
+			most, f.Thousands = n, amountWords[sign]
 		}
 	}
 	switch {

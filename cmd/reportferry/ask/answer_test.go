@@ -1,4 +1,4 @@
-package query
+package ask
 
 import (
 	"bytes"
@@ -16,20 +16,20 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 )
 
-func check(t *testing.T, err error) {
+func checkAsk(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func answerOf(t *testing.T, text string) answer {
+func fileAnswer(t *testing.T, text string) answer {
 	t.Helper()
 	a := answer{dir: t.TempDir(), path: filepath.Join(t.TempDir(), "answer.csv")}
-	check(t, os.WriteFile(a.path, []byte(text), 0o600))
+	checkAsk(t, os.WriteFile(a.path, []byte(text), 0o600))
 	var err error
 	a.header, err = readHeader(a.path)
-	check(t, err)
+	checkAsk(t, err)
 	return a
 }
 
@@ -37,7 +37,7 @@ const someAnswer = "\ufeffcampaign,day,installs,cost,roas_d7,installs_pop,purcha
 	"\"a, \"\"b\"\"\nc\",2026-01-02,12,1.50,0.25,11,3\n夏のセール,2026-01-02,-3,,1e-07,0,4\n"
 
 func TestAnswerFormats(t *testing.T) {
-	a := answerOf(t, someAnswer)
+	a := fileAnswer(t, someAnswer)
 	for format, want := range map[string]string{
 		"csv": someAnswer,
 		"json": `{"campaign":"a, \"b\"\nc","day":"2026-01-02","installs":12,"cost":1.50,"roas_d7":0.25,"installs_pop":11,"purchase_events":3}` + "\n" +
@@ -47,7 +47,7 @@ func TestAnswerFormats(t *testing.T) {
 			"夏のセール  2026-01-02        -3          1e-07             0                4\n",
 	} {
 		var out bytes.Buffer
-		check(t, a.writeTo(t.Context(), format, "", &out))
+		checkAsk(t, a.writeTo(t.Context(), format, "", &out))
 		if out.String() != want {
 			t.Errorf("%s:\n%s\nwant:\n%s", format, &out, want)
 		}
@@ -62,27 +62,27 @@ func TestAnswerFormats(t *testing.T) {
 // The types of the columns are those that a job would give them.
 func TestAnswerParquet(t *testing.T) {
 	for what, a := range map[string]answer{
-		"two rows": answerOf(t, strings.TrimPrefix(someAnswer, "\ufeff")),
+		"two rows": fileAnswer(t, strings.TrimPrefix(someAnswer, "\ufeff")),
 		"none": {dir: t.TempDir(), header: []string{"campaign", "day", "installs", "cost", "roas_d7",
 			"installs_pop", "level-up! now_events"}},
 	} {
 		path := filepath.Join(t.TempDir(), "x.parquet")
-		check(t, a.writeTo(t.Context(), "parquet", path, nil))
+		checkAsk(t, a.writeTo(t.Context(), "parquet", path, nil))
 		f, err := os.Open(path)
-		check(t, err)
+		checkAsk(t, err)
 		info, err := f.Stat()
-		check(t, err)
+		checkAsk(t, err)
 		var columns []table.Column
 		for i, typ := range []catalog.Type{catalog.String, catalog.Day, catalog.Int64, catalog.Decimal, catalog.Double,
 			catalog.Int64, catalog.Int64} {
 			columns = append(columns, table.Column{Name: catalog.ColumnName(a.header[i]), Type: typ})
 		}
 		rows, _, err := table.Measure(t.Context(), f, info.Size(), columns)
-		check(t, err)
+		checkAsk(t, err)
 		if want := map[string]int64{"two rows": 2}[what]; rows != want {
 			t.Errorf("%s: %d rows", what, rows)
 		}
-		check(t, f.Close())
+		checkAsk(t, f.Close())
 	}
 }
 
@@ -90,21 +90,21 @@ func TestAnswerParquet(t *testing.T) {
 func TestAnswerFileIsWhole(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.parquet")
-	check(t, os.WriteFile(path, []byte("old"), 0o600))
-	a := answerOf(t, "day,installs\n2026-01-02,many\n")
+	checkAsk(t, os.WriteFile(path, []byte("old"), 0o600))
+	a := fileAnswer(t, "day,installs\n2026-01-02,many\n")
 	if err := a.writeTo(t.Context(), "parquet", path, nil); err == nil ||
 		!strings.Contains(err.Error(), `"many" is not a plain number`) {
 		t.Errorf("a cell that is no number: %v", err)
 	}
 	data, err := os.ReadFile(path)
-	check(t, err)
+	checkAsk(t, err)
 	left, err := os.ReadDir(dir)
-	check(t, err)
+	checkAsk(t, err)
 	if string(data) != "old" || len(left) != 1 {
 		t.Errorf("%q, and %d files", data, len(left))
 	}
-	a = answerOf(t, "day,installs\n2026-01-02,1\n")
-	check(t, a.writeTo(t.Context(), "csv", path, nil))
+	a = fileAnswer(t, "day,installs\n2026-01-02,1\n")
+	checkAsk(t, a.writeTo(t.Context(), "csv", path, nil))
 	if data, err = os.ReadFile(path); err != nil || !strings.HasPrefix(string(data), "day,") {
 		t.Errorf("%q %v", data, err)
 	}
@@ -114,12 +114,12 @@ func TestAnswerFileIsWhole(t *testing.T) {
 // the machine.
 func TestAnswerToWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
-	a := answerOf(t, "day,installs\n2026-01-02,1\n")
+	a := fileAnswer(t, "day,installs\n2026-01-02,1\n")
 	file, link, pipe := filepath.Join(dir, "file.csv"), filepath.Join(dir, "link.csv"), filepath.Join(dir, "pipe.csv")
-	check(t, os.WriteFile(file, []byte("old"), 0o600))
-	check(t, os.Symlink(file, link))
-	check(t, syscall.Mkfifo(pipe, 0o600))
-	check(t, a.writeTo(t.Context(), "csv", link, nil))
+	checkAsk(t, os.WriteFile(file, []byte("old"), 0o600))
+	checkAsk(t, os.Symlink(file, link))
+	checkAsk(t, syscall.Mkfifo(pipe, 0o600))
+	checkAsk(t, a.writeTo(t.Context(), "csv", link, nil))
 	if data, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(data), "day,") {
 		t.Errorf("behind the link: %q %v", data, err)
 	}
@@ -131,7 +131,7 @@ func TestAnswerToWhatIsNoFile(t *testing.T) {
 		}
 		read <- string(data)
 	}()
-	check(t, a.writeTo(t.Context(), "csv", pipe, nil))
+	checkAsk(t, a.writeTo(t.Context(), "csv", pipe, nil))
 	if got := <-read; !strings.HasPrefix(got, "day,") {
 		t.Errorf("through the pipe: %q", got)
 	}
@@ -150,20 +150,20 @@ func TestFormatDates(t *testing.T) {
 		cmd := &cobra.Command{}
 		r := &adHoc{}
 		r.form = (&wire.Program{}).AddOutput(cmd, "", nil, "csv", "parquet")
-		check(t, r.form.Set(format))
+		checkAsk(t, r.form.Set(format))
 		r.Query.Dimensions, r.Query.Metrics, r.Query.FormatDates = []string{"day"}, []string{"installs"}, true
 		if err := r.complete(cmd); (err == nil) != (wrong == "") || err != nil &&
 			!strings.HasPrefix(err.Error(), wrong) {
 			t.Errorf("%s: %v, want %q", format, err, wrong)
 		}
 	}
-	a := answerOf(t, "\ufeff\"day\",\"installs\"\r\n\"Mar 14, 2026\",\"1\"\r\n")
+	a := fileAnswer(t, "\ufeff\"day\",\"installs\"\r\n\"Mar 14, 2026\",\"1\"\r\n")
 	for format, want := range map[string]string{
 		"json": `{"day":"Mar 14, 2026","installs":1}` + "\n",
 		"text": "day           installs\nMar 14, 2026         1\n",
 	} {
 		var out bytes.Buffer
-		check(t, a.writeTo(t.Context(), format, "", &out))
+		checkAsk(t, a.writeTo(t.Context(), format, "", &out))
 		if out.String() != want {
 			t.Errorf("%s: %q, want %q", format, &out, want)
 		}

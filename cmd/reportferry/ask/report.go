@@ -1,7 +1,4 @@
-// Package query has the commands that ask the service once and print its answer: report and events.
-// Without it, a person would need another program to look at a number before a job is written for
-// it. Nothing here reads or writes the ledger.
-package query
+package ask
 
 import (
 	"cmp"
@@ -134,8 +131,8 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 var onlyAsked = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates",
 	"output", "out", "plot"}
 
-// fromDay matches the first day of a period that is given by its days.
-var fromDay = lazy.Regexp(`^(-[0-9]+d|[0-9]{4}-[0-9]{2}-[0-9]{2}):`)
+// dayOfFrom matches the first day of a period that is given by its days.
+var dayOfFrom = lazy.Regexp(`^(-[0-9]+d|[0-9]{4}-[0-9]{2}-[0-9]{2}):`)
 
 // printTable prints the config of a table like this report. The table begins with the report's
 // first day and has no last day.
@@ -145,7 +142,7 @@ func (r *adHoc) printTable(cmd *cobra.Command, p *wire.Program) error {
 	}
 	start := want.UsualStart
 	if cmd.Flags().Changed("date-period") {
-		from := fromDay().FindStringSubmatch(r.Query.DatePeriod)
+		from := dayOfFrom().FindStringSubmatch(r.Query.DatePeriod)
 		if from == nil {
 			return fmt.Errorf("--date-period %s: with --print-config want FROM:TO as dates or -7d, because a table "+
 				"begins on a day", r.Query.DatePeriod)
@@ -214,7 +211,8 @@ func inZone(q *adjust.ReportQuery, now time.Time) error {
 	if len(pieces) > 1 || len(pieces) == 1 && pieces[0].First != "" {
 		return fmt.Errorf("--timezone-id %s: its clocks change in %s to %s, and one report has one offset; ask for "+
 			"the days before and after %s by themselves, "+
-			"or let run --to keep them as a table, which adds that day up", loc, dates[0], dates[1], changed(pieces))
+			"or let run --to keep them as a table, which adds that day up", loc, dates[0], dates[1],
+			changedFlags(pieces))
 	}
 	if len(pieces) == 1 { // without a piece the days are wrong, and the service says how
 		q.DatePeriod, q.UTCOffset, q.TimezoneID = dates[0].String()+":"+dates[1].String(), pieces[0].Offset, ""
@@ -222,8 +220,8 @@ func inZone(q *adjust.ReportQuery, now time.Time) error {
 	return nil
 }
 
-// changed returns the day of the first change of clocks.
-func changed(pieces []zone.Piece) civil.Date {
+// changedFlags returns the day of the first change of clocks.
+func changedFlags(pieces []zone.Piece) civil.Date {
 	return pieces[max(0, slices.IndexFunc(pieces, func(p zone.Piece) bool { return p.First != "" }))].From
 }
 

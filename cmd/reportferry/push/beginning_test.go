@@ -1,4 +1,4 @@
-package guess
+package push
 
 import (
 	"bytes"
@@ -16,19 +16,19 @@ import (
 	"github.com/reportferry/reportferry/internal/dateform"
 )
 
-// looked is what is found of a file, in one line: how it is written, and the column of each field
+// lookedAt is what is found of a file, in one line: how it is written, and the column of each field
 // that has one.
-func looked(t *testing.T, text string) string {
+func lookedAt(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(t.Context(), path, t.TempDir())
+	f, err := openSpendFile(t.Context(), path, t.TempDir())
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	fields, currency := f.Columns(nil)
+	fields, currency := f.columns(nil)
 	said := []string{strings.Join(strings.Fields(strings.Join([]string{strings.ReplaceAll(f.Read.String(), ",", ""),
 		f.Decimal, f.Thousands, f.Date, currency}, " ")), " ")}
 	for _, x := range fields {
@@ -47,7 +47,7 @@ func looked(t *testing.T, text string) string {
 
 // Headers as partners write them, in three languages, whatever their capitals, blanks and accents
 // are.
-func TestHeaders(t *testing.T) {
+func TestFileHeaders(t *testing.T) {
 	for _, c := range []struct{ header, row, want string }{
 		{"cost_id,cost_type,cost_currency,cost_amount,tag,engaged_at",
 			"click-000000001,cpi,EUR,1.2,a,2026-01-31T08:00:00Z",
@@ -86,25 +86,25 @@ func TestHeaders(t *testing.T) {
 		if code, _, has := strings.Cut(c.want, "; "); has && len(code) == 3 {
 			want = "CSV utf-8 comma point " + c.want
 		}
-		if got := looked(t, c.header+"\n"+c.row+"\n"); got != want {
+		if got := lookedAt(t, c.header+"\n"+c.row+"\n"); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.header, got, want)
 		}
 	}
 }
 
-const rows = "click-000000001;1,25;31.01.2026 08:00\nclick-000000002;1000,5;01.02.2026 09:30\n"
+const testRows = "click-000000001;1,25;31.01.2026 08:00\nclick-000000002;1000,5;01.02.2026 09:30\n"
 
 // How a file is written is told by the file; what isn't plain from it stays unsaid.
-func TestForms(t *testing.T) {
-	german := "Klick-ID;Kosten;Uhrzeit für alle\n" + rows
+func TestFileForms(t *testing.T) {
+	german := "Klick-ID;Kosten;Uhrzeit für alle\n" + testRows
 	fields := "; cost_id=Klick-ID; cost_amount=Kosten"
 	for name, c := range map[string]struct{ text, want string }{
 		"utf-8":        {german, "CSV utf-8 semicolon comma" + fields},
 		"mark":         {"\ufeff" + german, "CSV utf-8 semicolon comma" + fields},
 		"windows-1252": {strings.ReplaceAll(german, "ü", "\xfc"), "CSV windows-1252 semicolon comma" + fields},
-		"utf-16":       {sixteen(german, false), "CSV utf-16le semicolon comma" + fields},
-		"utf-16be":     {sixteen(german, true), "CSV utf-16be semicolon comma" + fields},
-		"gzip":         {packed(t, german), "CSV utf-8 semicolon comma" + fields},
+		"utf-16":       {inUTF16(german, false), "CSV utf-16le semicolon comma" + fields},
+		"utf-16be":     {inUTF16(german, true), "CSV utf-16be semicolon comma" + fields},
+		"gzip":         {packedFile(t, german), "CSV utf-8 semicolon comma" + fields},
 		"tabs":         {strings.ReplaceAll(german, ";", "\t"), "CSV utf-8 tab comma" + fields},
 		"times": {strings.ReplaceAll(german, "Uhrzeit für alle", "Datum"),
 			"CSV utf-8 semicolon comma DD.MM.YYYY HH:mm" + fields + "; engaged_at=Datum"},
@@ -149,16 +149,16 @@ func TestForms(t *testing.T) {
 			"error: holds NUL bytes: it is UTF-16 without a mark, as format: {encoding: utf-16le} says, or no text " +
 				"at all; want CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd"},
 		"no object": {"{\n", "error: it has no JSON object"},
-		"cut": {"click_id,spend\n" + many(20_000),
+		"cut": {"click_id,spend\n" + manyRows(20_000),
 			"CSV utf-8 comma point; cost_id=click_id; cost_amount=spend"},
 	} {
-		if got := looked(t, c.text); got != c.want {
+		if got := lookedAt(t, c.text); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
 		}
 	}
 }
 
-func many(n int) string {
+func manyRows(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, "click-%09d,1.25\n", i)
@@ -167,14 +167,14 @@ func many(n int) string {
 }
 
 // Sums of a period, by what is bought, with or without counts, are told from single clicks.
-func TestSums(t *testing.T) {
+func TestFileSums(t *testing.T) {
 	for names, want := range map[string]string{
 		"Day,Campaign,Cost,Clicks": "Day and Campaign", "Clicks,Cost,Date": "Date",
 		"Campaign name,Amount spent (EUR),Impressions": "Campaign name", "day,campaign,cost": "day and campaign",
 		"click_id,date,cost": "", "campaign,click_id,cost": "", "cost": "", "clicks,cost": "",
 	} {
-		f := &File{Names: strings.Split(names, ",")}
-		if by, so := f.Sums(); by != want || so != (want != "") {
+		f := &spendFile{Names: strings.Split(names, ",")}
+		if by, so := f.sums(); by != want || so != (want != "") {
 			t.Errorf("%s: sums by %q, %t; want %q", names, by, so, want)
 		}
 	}
@@ -182,14 +182,14 @@ func TestSums(t *testing.T) {
 
 // Every form is one that a config takes.
 func TestDateForms(t *testing.T) {
-	for _, form := range forms {
+	for _, form := range dateForms {
 		if _, err := dateform.Layout(form); err != nil {
 			t.Errorf("%s: %v", form, err)
 		}
 	}
 }
 
-func sixteen(s string, big bool) string {
+func inUTF16(s string, big bool) string {
 	var b bytes.Buffer
 	for _, u := range utf16.Encode([]rune("\ufeff" + s)) {
 		if big {
@@ -201,7 +201,7 @@ func sixteen(s string, big bool) string {
 	return b.String()
 }
 
-func packed(t *testing.T, s string) string {
+func packedFile(t *testing.T, s string) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)

@@ -1,11 +1,4 @@
-// Package fields has the command that lists what a report can have: dimensions, metrics, and the
-// metrics of events. Without it, one would have to read the catalogue's source to know what a
-// metric is called, whether its rows may be summed, and since when a value is final.
-//
-//	catalogue ─┐
-//	           ├─ list ── search ── table, JSON, or one field in whole
-//	service ───┘  (filters_data and events, where there is a token)
-package fields
+package ask
 
 import (
 	"context"
@@ -23,17 +16,17 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// options are the command's flags.
-type options struct {
+// fieldOptions are the command's flags.
+type fieldOptions struct {
 	search                      string
 	dimensions, metrics, events bool
 	offline                     bool
 	form                        *wire.Output
 }
 
-// New returns the command "fields".
-func New(p *wire.Program) *cobra.Command {
-	o := &options{}
+// Fields returns the command "fields".
+func Fields(p *wire.Program) *cobra.Command {
+	o := &fieldOptions{}
 	cmd := &cobra.Command{
 		Use:   "fields [name...]",
 		Short: "List dimensions, metrics and what is counted of events",
@@ -67,7 +60,7 @@ A service that can't be reached is an error; --offline asks nothing.`,
 	fs.BoolVar(&o.dimensions, "dimensions", false, "dimensions")
 	fs.BoolVar(&o.metrics, "metrics", false, "metrics, but for those of events")
 	fs.BoolVar(&o.events, "events", false, "the account's events, and what is counted of each")
-	o.form = p.AddOutput(cmd, "all that is known of each", []described{})
+	o.form = p.AddOutput(cmd, "all that is known of each", []describedField{})
 	fs.BoolVar(&o.offline, "offline", false, "the catalogue alone; nothing is asked")
 	p.AddAsking(cmd)
 	return cmd
@@ -75,7 +68,7 @@ A service that can't be reached is an error; --offline asks nothing.`,
 
 // run lists the fields of the catalogue, and those of the service unless there is no token or the
 // flags say not to ask it.
-func (o *options) run(cmd *cobra.Command, p *wire.Program, names []string) error {
+func (o *fieldOptions) run(cmd *cobra.Command, p *wire.Program, names []string) error {
 	if len(names) > 0 && (o.search != "" || o.dimensions || o.metrics || o.events) {
 		return text.UsageError(errors.New("a name is shown in whole: leave it out, or --search and its kin"))
 	}
@@ -89,7 +82,7 @@ func (o *options) run(cmd *cobra.Command, p *wire.Program, names []string) error
 			return err
 		}
 	}
-	l := &list{}
+	l := &fieldList{}
 	if why != "" {
 		l.source = "the program's own list: " + why
 		return text.WithExitCode(o.write(cmd, p, l, names))
@@ -104,10 +97,10 @@ func (o *options) run(cmd *cobra.Command, p *wire.Program, names []string) error
 }
 
 // write shows the fields called names in full; without names, it lists those that the search finds.
-func (o *options) write(cmd *cobra.Command, p *wire.Program, l *list, names []string) error {
+func (o *fieldOptions) write(cmd *cobra.Command, p *wire.Program, l *fieldList, names []string) error {
 	out := cmd.OutOrStdout()
 	p.Note(cmd.ErrOrStderr(), "reportferry: "+l.source)
-	var found []entry
+	var found []fieldEntry
 	for _, name := range names {
 		e, ok := l.find(name)
 		if !ok {
@@ -120,7 +113,7 @@ func (o *options) write(cmd *cobra.Command, p *wire.Program, l *list, names []st
 	}
 	switch {
 	case o.form.JSON():
-		return writeJSON(out, found)
+		return writeFieldsJSON(out, found)
 	case len(names) > 0:
 		for i, e := range found {
 			if i > 0 {
@@ -132,22 +125,22 @@ func (o *options) write(cmd *cobra.Command, p *wire.Program, l *list, names []st
 		fmt.Fprintf(out, "no field has %q in its name or description%s\n", o.search,
 			l.near(strings.ReplaceAll(o.search, " ", "_")))
 	default:
-		writeTables(out, found)
+		writeFieldTables(out, found)
 	}
 	return nil
 }
 
-// unitLast finds a cohort's period that is written 7d; the names of fields have d7.
-var unitLast = lazy.Regexp(`(^|_)([0-9]+)([dwm])(_|$)`)
+// unitAtEnd finds a cohort's period that is written 7d; the names of fields have d7.
+var unitAtEnd = lazy.Regexp(`(^|_)([0-9]+)([dwm])(_|$)`)
 
 // near returns a hint for an unknown name: the known names that are most like it.
-func (l *list) near(name string) string {
+func (l *fieldList) near(name string) string {
 	names := append(catalog.Starting("", false), catalog.Starting("", true)...)
 	for _, e := range l.events {
 		names = append(names, e.Slug)
 	}
 	near := catalog.Nearest(name, append(names, l.only...))
-	if turned := unitLast().ReplaceAllString(name, "$1$3$2$4"); turned != name {
+	if turned := unitAtEnd().ReplaceAllString(name, "$1$3$2$4"); turned != name {
 		if e, ok := l.find(turned); ok {
 			near = []string{e.Slug}
 		}

@@ -1,12 +1,12 @@
-package guess
+package push
 
 import (
 	"slices"
 )
 
-// daily has the names of columns in reports of sums, as fold writes them: first periods, then what
-// is bought, then counts.
-var daily = [3][]string{
+// columnsOfSums has the names of columns in reports of sums, as fold writes them: first periods,
+// then what is bought, then counts.
+var columnsOfSums = [3][]string{
 	{"day", "date", "reportdate", "gregoriandate", "timeperiod", "reportingstarts", "reportingends", "datestart",
 		"datestop", "byday", "stattimeday", "starttime", "endtime", "week", "month", "hour",
 		"tag", "datum", "tagesdatum", "jour", "auswertungsbeginn", "auswertungsende", "debutdesrapports",
@@ -20,14 +20,14 @@ var daily = [3][]string{
 		"impressionen", "klicks", "clics", "reichweite", "couverture", "resultate", "resultats"},
 }
 
-// score returns how many cells of a row are known names of columns.
-func score(row []string) (n int) {
+// knownColumns returns how many cells of a row are known names of columns.
+func knownColumns(row []string) (n int) {
 	for _, cell := range row {
-		name := fold(cell)
+		name := foldName(cell)
 		known := func(list []string) bool { return slices.Contains(list, name) }
-		is := slices.ContainsFunc(daily[:], known)
+		is := slices.ContainsFunc(columnsOfSums[:], known)
 		for field := range synonyms {
-			rank, _ := named(field, cell, func(string) bool { return true })
+			rank, _ := rankOfName(field, cell, func(string) bool { return true })
 			is = is || rank >= 0
 		}
 		if is {
@@ -37,14 +37,14 @@ func score(row []string) (n int) {
 	return n
 }
 
-// Sums tells whether the file has sums by period, by campaign or by whatever else is bought, as
+// sums tells whether the file has sums by period, by campaign or by whatever else is bought, as
 // platforms report them. by names the columns that it sums by, for a message.
-func (f *File) Sums() (by string, so bool) {
+func (f *spendFile) sums() (by string, so bool) {
 	var found []string
-	for _, list := range daily {
+	for _, list := range columnsOfSums {
 		if at := slices.IndexFunc(f.Names, func(column string) bool {
 			return slices.Contains(list,
-				fold(column))
+				foldName(column))
 		}); at >= 0 {
 			found = append(found, f.Names[at])
 		}
@@ -52,7 +52,7 @@ func (f *File) Sums() (by string, so bool) {
 	if len(found) < 2 {
 		return "", false
 	}
-	if len(found) == len(daily) || !slices.Contains(daily[2], fold(found[1])) {
+	if len(found) == len(columnsOfSums) || !slices.Contains(columnsOfSums[2], foldName(found[1])) {
 		return found[0] + " and " + found[1], true
 	}
 	return found[0], true

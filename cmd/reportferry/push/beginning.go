@@ -1,13 +1,4 @@
-// Package guess looks at the beginning of a partner's file of spend and says how it is written, and
-// which of its columns are which fields of a record. Without it, an analyst would write a job's
-// mapping by hand, cell by cell and refusal by refusal.
-//
-//	file ── Open ── File: encoding, separator, decimals, names, first rows ── Columns ── Field: its column, or why there is none
-//
-// A guess is for a person to look at: whatever isn't plain from the file itself is in File.Notes.
-// A run never guesses: it does what the config says that was made of the guess. The file is read
-// here as a run reads it.
-package guess
+package push
 
 import (
 	"context"
@@ -22,12 +13,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// A File is what the beginning of a file shows.
-type File struct {
+// A spendFile is what the beginning of a file shows.
+type spendFile struct {
 	Read      files.Understanding
 	Decimal   string     // the decimal sign of amounts: point or comma
 	Thousands string     // the sign between thousands, as the config calls it; empty: none
-	Date      string     // the form of the times, if a job can't read them without it; set by Columns
+	Date      string     // the form of the times, if a job can't read them without it; set by columns
 	Names     []string   // of the columns
 	Rows      [][]string // the first ones
 	Skipped   int        // how many rows were left out: totals, notes and empty ones
@@ -37,12 +28,13 @@ type File struct {
 // mostRows is how many rows are looked at.
 const mostRows = 200
 
-// Open reads the beginning of a file. A Parquet, XLSX or ZIP file is copied into dir to be read.
-func Open(ctx context.Context, path, dir string) (*File, error) {
-	f, err := read(ctx, path, dir, files.Format{})
+// openSpendFile reads the beginning of a file. A Parquet, XLSX or ZIP file is copied into dir to be
+// read.
+func openSpendFile(ctx context.Context, path, dir string) (*spendFile, error) {
+	f, err := readBeginning(ctx, path, dir, files.Format{})
 	if foreign := func(row []string) bool { return !utf8.ValidString(strings.Join(row, "")) }; err != nil &&
 		strings.Contains(err.Error(), "is not UTF-8") || err == nil && slices.ContainsFunc(f.Rows, foreign) {
-		f, err = read(ctx, path, dir, files.Format{Encoding: "windows-1252"})
+		f, err = readBeginning(ctx, path, dir, files.Format{Encoding: "windows-1252"})
 		if err == nil {
 			f.Notes = append(f.Notes,
 				"the file isn't UTF-8 and doesn't say what it is; it was taken for Windows-1252: look whether names "+
@@ -58,15 +50,15 @@ func Open(ctx context.Context, path, dir string) (*File, error) {
 // errEnough ends the reading of a file after mostRows rows.
 var errEnough = errors.New("enough")
 
-// read reads the columns' names and the first rows, as a run would.
-func read(ctx context.Context, path, dir string, format files.Format) (*File, error) {
+// readBeginning reads the columns' names and the first rows, as a run would.
+func readBeginning(ctx context.Context, path, dir string, format files.Format) (*spendFile, error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close() //nolint:errcheck // only read
-	f := &File{Decimal: "point"}
-	err = files.Read(ctx, in, files.Mapping{Score: score, Format: format}, dir,
+	f := &spendFile{Decimal: "point"}
+	err = files.Read(ctx, in, files.Mapping{Score: knownColumns, Format: format}, dir,
 		func(names []string, u files.Understanding) {
 			f.Names, f.Read = slices.Clone(names), u
 		}, func(r *files.Row) error {
@@ -95,7 +87,7 @@ func read(ctx context.Context, path, dir string, format files.Format) (*File, er
 
 // objects makes columns of JSON objects, one in each row: their keys become the names, in the order
 // in which they come up.
-func (f *File) objects() error {
+func (f *spendFile) objects() error {
 	lines := f.Rows
 	f.Names, f.Rows = nil, nil
 	at := map[string]int{}

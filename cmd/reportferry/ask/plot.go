@@ -1,4 +1,4 @@
-package query
+package ask
 
 import (
 	"errors"
@@ -61,7 +61,7 @@ func (a answer) plot(w io.Writer) error {
 // notSummed returns a dimension other than the date over which the metric can't be summed, or an
 // empty string when there is none.
 func notSummed(name string, columns []table.Column, date int) string {
-	f, known := metric(name)
+	f, known := metricField(name)
 	for i, c := range columns {
 		if c.Dimension && i != date && (!known || !f.AdditiveOver(c.Name)) {
 			return c.Name

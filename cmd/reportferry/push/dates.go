@@ -1,4 +1,4 @@
-package guess
+package push
 
 import (
 	"strings"
@@ -7,10 +7,10 @@ import (
 	"github.com/reportferry/reportferry/internal/dateform"
 )
 
-// forms are the forms of times that occur in partners' files, as the config writes them. Several
-// may read the same cells, such as DD/MM/YYYY and MM/DD/YYYY; only a day above 12 shows which it
-// is.
-var forms = func() (all []string) {
+// dateForms are the forms of times that occur in partners' files, as the config writes them.
+// Several may read the same cells, such as DD/MM/YYYY and MM/DD/YYYY; only a day above 12 shows
+// which it is.
+var dateForms = func() (all []string) {
 	for _, day := range []string{"YYYY-MM-DD", "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY",
 		"MM-DD-YYYY", "YYYYMMDD", "D.M.YYYY", "D/M/YYYY", "M/D/YYYY", "DD.MM.YY", "DD/MM/YY", "MM/DD/YY",
 		"MMM D, YYYY"} {
@@ -24,9 +24,9 @@ var forms = func() (all []string) {
 
 // dateForm returns the first form that reads all cells of a column, and in other a form that reads
 // all of them too, but as different times.
-func (f *File) dateForm(at int) (form, other string) {
+func (f *spendFile) dateForm(at int) (form, other string) {
 	var first []time.Time
-	for _, candidate := range forms {
+	for _, candidate := range dateForms {
 		layout, err := dateform.Layout(candidate)
 		if err != nil {
 			continue
@@ -36,7 +36,7 @@ func (f *File) dateForm(at int) (form, other string) {
 		case len(read) == 0:
 		case form == "":
 			form, first = candidate, read
-		case !same(first, read):
+		case !sameDates(first, read):
 			return form, candidate
 		}
 	}
@@ -45,7 +45,7 @@ func (f *File) dateForm(at int) (form, other string) {
 
 // times returns the times in a column's cells, skipping empty cells. It returns none if a cell
 // doesn't have the layout.
-func (f *File) times(at int, layout string) (all []time.Time) {
+func (f *spendFile) times(at int, layout string) (all []time.Time) {
 	for _, row := range f.Rows {
 		if at >= len(row) || strings.TrimSpace(row[at]) == "" {
 			continue
@@ -59,8 +59,8 @@ func (f *File) times(at int, layout string) (all []time.Time) {
 	return all
 }
 
-// same tells whether two lists of equal length have the same times.
-func same(a, b []time.Time) bool {
+// sameDates tells whether two lists of equal length have the same times.
+func sameDates(a, b []time.Time) bool {
 	for i := range a {
 		if !a[i].Equal(b[i]) {
 			return false

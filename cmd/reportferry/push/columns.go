@@ -1,4 +1,4 @@
-package guess
+package push
 
 import (
 	"cmp"
@@ -9,8 +9,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
-// A Field is what a file has for one field of a record of spend.
-type Field struct {
+// A spendField is what a file has for one field of a record of spend.
+type spendField struct {
 	Name   string
 	Column string   // empty: no column fits
 	Also   []string // columns that fit as well
@@ -18,11 +18,11 @@ type Field struct {
 	Why    string   // what is wrong with those cells
 }
 
-// Columns finds the columns of the fields, by their names and by what their cells hold: a column
+// columns finds the columns of the fields, by their names and by what their cells hold: a column
 // whose cells can't be sent as the field isn't taken for it, whatever it is called. given maps
 // fields to the columns that a person has named; an empty name says that the field has no column.
 // currency comes from the name of the amount's column or the signs in its cells; it may be empty.
-func (f *File) Columns(given map[string]string) (fields []Field, currency string) {
+func (f *spendFile) columns(given map[string]string) (fields []spendField, currency string) {
 	isCurrency := func(code string) bool { return spend.Fits("cost_currency", code, files.Format{}) == "" }
 	taken := map[int]bool{}
 	for _, name := range spend.Fields() {
@@ -32,7 +32,7 @@ func (f *File) Columns(given map[string]string) (fields []Field, currency string
 		}
 		var found []candidate
 		for at, column := range f.Names {
-			rank, of := named(name, column, isCurrency)
+			rank, of := rankOfName(name, column, isCurrency)
 			if want, is := given[name]; is {
 				rank = -1
 				if column == want {
@@ -44,7 +44,7 @@ func (f *File) Columns(given map[string]string) (fields []Field, currency string
 			}
 		}
 		slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
-		field := Field{Name: name}
+		field := spendField{Name: name}
 		for _, c := range found {
 			column := f.Names[c.at]
 			why := f.misfit(name, c.at)
@@ -71,7 +71,7 @@ func (f *File) Columns(given map[string]string) (fields []Field, currency string
 
 // signs returns the one currency whose sign or code stands in the cells of a column, or "" if there
 // is none or more than one.
-func (f *File) signs(at int) (one string) {
+func (f *spendFile) signs(at int) (one string) {
 	for _, row := range f.Rows {
 		if at >= len(row) {
 			continue
@@ -87,7 +87,7 @@ func (f *File) signs(at int) (one string) {
 
 // misfit returns why a column can't be a field: more than half of the cells that were looked at
 // can't be sent, or what repeated says. It returns "" if the column can be the field.
-func (f *File) misfit(field string, at int) string {
+func (f *spendFile) misfit(field string, at int) string {
 	var first string
 	bad, all := 0, 0
 	for _, row := range f.Rows {
@@ -109,7 +109,7 @@ func (f *File) misfit(field string, at int) string {
 
 // repeated returns why a column can't be the Cost IDs although its cells look like them: many rows
 // have the same one, as with the ID of a campaign. It returns "" if there is no such reason.
-func (f *File) repeated(field string, at int) string {
+func (f *spendFile) repeated(field string, at int) string {
 	differ, all := map[string]bool{}, 0
 	for _, row := range f.Rows {
 		if at < len(row) {
@@ -124,13 +124,13 @@ func (f *File) repeated(field string, at int) string {
 }
 
 // format returns how the file is written, as far as it was found out.
-func (f *File) format() files.Format {
+func (f *spendFile) format() files.Format {
 	return files.Format{Decimal: files.Decimals[f.Decimal], Thousands: files.Thousands[f.Thousands], Dates: f.Date}
 }
 
 // misread looks for the form of the times in a column and puts it into Date. Otherwise it returns
 // why the column can't be read: the reason given, or that two forms read it differently.
-func (f *File) misread(at int, why string) string {
+func (f *spendFile) misread(at int, why string) string {
 	form, other := f.dateForm(at)
 	switch {
 	case form == "":
@@ -144,7 +144,7 @@ func (f *File) misread(at int, why string) string {
 }
 
 // Duplicate returns the name of a column that occurs twice, or "".
-func (f *File) Duplicate() string {
+func (f *spendFile) Duplicate() string {
 	for i, name := range f.Names {
 		if slices.Contains(f.Names[i+1:], name) {
 			return name

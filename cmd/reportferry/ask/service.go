@@ -1,4 +1,4 @@
-package fields
+package ask
 
 import (
 	"context"
@@ -12,34 +12,35 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A list holds the fields that the command can show: those of the program's catalogue and, when the
-// service was asked, those that it lists for the account.
-type list struct {
+// A fieldList holds the fields that the command can show: those of the program's catalogue and,
+// when the service was asked, those that it lists for the account.
+type fieldList struct {
 	source string // where the list is from, for people
 
-	asked  bool              // the service gave its lists of fields; what had lacks isn't in them
-	had    map[string]bool   // names that the service lists, and the catalogue's patterns for them
-	said   map[string]listed // what the service says of each name that it lists
-	only   []string          // names that the service lists and the catalogue lacks, sorted
-	events []entry
+	asked  bool                   // the service gave its lists of fields; what had lacks isn't in them
+	had    map[string]bool        // names that the service lists, and the catalogue's patterns for them
+	said   map[string]listedField // what the service says of each name that it lists
+	only   []string               // names that the service lists and the catalogue lacks, sorted
+	events []fieldEntry
 }
 
-// listed is what the service says of a name.
-type listed struct {
+// listedField is what the service says of a name.
+type listedField struct {
 	adjust.Filter
 	dimension bool
 }
 
-const dimensions = "dimensions"
+const dimensionsList = "dimensions"
 
-// lists are the service's lists of what a report can have.
-var lists = []string{dimensions, "overview_metrics", "cohort_metrics", "skad_metrics", "event_metrics", "cost_metrics"}
+// serviceLists are the service's lists of what a report can have.
+var serviceLists = []string{dimensionsList, "overview_metrics", "cohort_metrics", "skad_metrics", "event_metrics",
+	"cost_metrics"}
 
 // ask fetches the service's lists of fields and the account's events. It is no error when the
 // service has no such lists (400 or 404), because its API doesn't promise them. The request for the
 // events then shows whether the token is valid.
-func (l *list) ask(ctx context.Context, client *adjust.Client) error {
-	theirs, err := client.FiltersData(ctx, lists)
+func (l *fieldList) ask(ctx context.Context, client *adjust.Client) error {
+	theirs, err := client.FiltersData(ctx, serviceLists)
 	var answer *adjust.Error
 	missing := errors.As(err, &answer) && (answer.Status == http.StatusBadRequest ||
 		answer.Status == http.StatusNotFound)
@@ -51,7 +52,7 @@ func (l *list) ask(ctx context.Context, client *adjust.Client) error {
 		return err
 	}
 	for _, e := range events {
-		l.events = append(l.events, entry{Field: catalog.Field{Slug: e.ID, Description: e.Name}, kind: event,
+		l.events = append(l.events, fieldEntry{Field: catalog.Field{Slug: e.ID, Description: e.Name}, kind: eventKind,
 			theirs: true})
 	}
 	l.source = "the program's list and the service's: " + text.Plural(len(events), "event")
@@ -66,13 +67,13 @@ func (l *list) ask(ctx context.Context, client *adjust.Client) error {
 
 // take stores the names that the service lists. For each it looks up the catalogue's entry; names
 // without one go into only.
-func (l *list) take(theirs map[string][]adjust.Filter) {
-	l.asked, l.had, l.said = true, map[string]bool{}, map[string]listed{}
+func (l *fieldList) take(theirs map[string][]adjust.Filter) {
+	l.asked, l.had, l.said = true, map[string]bool{}, map[string]listedField{}
 	for name, items := range theirs {
 		for _, item := range items {
-			l.said[item.ID] = listed{item, name == dimensions}
+			l.said[item.ID] = listedField{item, name == dimensionsList}
 			f, ok := catalog.Dimension(item.ID)
-			if name != dimensions {
+			if name != dimensionsList {
 				if f, ok = catalog.Metric(item.ID); !ok && name == "event_metrics" {
 					f, ok = catalog.Guess(item.ID)
 				}
@@ -93,10 +94,10 @@ func (l *list) take(theirs map[string][]adjust.Filter) {
 // has tells whether the service lists a field. A field with a pattern counts as listed when any
 // field of that pattern is, because the service lists cohort metrics for the usual periods only.
 // The metric of a particular event counts only when the account has that event.
-func (l *list) has(f catalog.Field) bool {
+func (l *fieldList) has(f catalog.Field) bool {
 	like := f.Pattern != "" && l.had[f.Pattern]
 	if like && strings.HasPrefix(f.Pattern, "{e}") && !strings.HasPrefix(f.Slug, "{e}") {
-		like = slices.ContainsFunc(l.events, func(e entry) bool {
+		like = slices.ContainsFunc(l.events, func(e fieldEntry) bool {
 			suffix, found := strings.CutPrefix(f.Slug, e.Slug+"_")
 			_, ok := catalog.EventMetric(strings.ReplaceAll(suffix, "{p}", "d0"))
 			return found && ok
@@ -107,7 +108,7 @@ func (l *list) has(f catalog.Field) bool {
 
 // lone returns a field that the service lists and the catalogue lacks, as the service describes it.
 // It returns false for any other name.
-func (l *list) lone(name string) (catalog.Field, bool) {
+func (l *fieldList) lone(name string) (catalog.Field, bool) {
 	if _, found := slices.BinarySearch(l.only, name); !found {
 		return catalog.Field{}, false
 	}

@@ -1,4 +1,4 @@
-package fields
+package ask
 
 import (
 	"slices"
@@ -8,31 +8,31 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// An entry is one field as the command shows it: a line of the catalogue, a metric that a pattern
-// of the catalogue stands for, an event, or a field that only the service has.
-type entry struct {
+// An fieldEntry is one field as the command shows it: a line of the catalogue, a metric that a
+// pattern of the catalogue stands for, an event, or a field that only the service has.
+type fieldEntry struct {
 	catalog.Field
-	kind   kind
+	kind   fieldKind
 	ours   bool // the catalogue has it
 	theirs bool // the service lists it
 	absent bool // the service was asked, and doesn't list it
 }
 
-// A kind is what an entry is, in the words of the output.
-type kind string
+// A fieldKind is what an entry is, in the words of the output.
+type fieldKind string
 
 const (
-	dimension   kind = "dimension"
-	metric      kind = "metric"
-	eventMetric kind = "event metric"
-	event       kind = "event"
+	dimensionKind   fieldKind = "dimension"
+	metricKind      fieldKind = "metric"
+	eventMetricKind fieldKind = "event metric"
+	eventKind       fieldKind = "event"
 )
 
 // mark returns + for a field that only the service has, - for one that the service was asked for
 // and doesn't list, and nothing for others. Events that the account has aren't marked.
-func (e entry) mark() string {
+func (e fieldEntry) mark() string {
 	switch {
-	case !e.ours && e.kind != event:
+	case !e.ours && e.kind != eventKind:
 		return "+"
 	case e.absent:
 		return "-"
@@ -40,27 +40,27 @@ func (e entry) mark() string {
 	return ""
 }
 
-// kindOf returns the kind of a field of the catalogue, which has no events.
-func kindOf(f catalog.Field) kind {
+// fieldKindOf returns the kind of a field of the catalogue, which has no events.
+func fieldKindOf(f catalog.Field) fieldKind {
 	switch {
 	case !f.IsMetric():
-		return dimension
+		return dimensionKind
 	case strings.Contains(f.Slug+f.Pattern, "{e}"):
-		return eventMetric
+		return eventMetricKind
 	}
-	return metric
+	return metricKind
 }
 
 // entry returns the entry of a field of the catalogue.
-func (l *list) entry(f catalog.Field) entry {
+func (l *fieldList) entry(f catalog.Field) fieldEntry {
 	theirs := l.asked && l.has(f)
-	return entry{Field: f, kind: kindOf(f), ours: true, theirs: theirs, absent: l.asked && !theirs}
+	return fieldEntry{Field: f, kind: fieldKindOf(f), ours: true, theirs: theirs, absent: l.asked && !theirs}
 }
 
 // find looks up one name among the events, the lines of the catalogue, the metrics that its
 // patterns stand for, and the fields that only the service has.
-func (l *list) find(name string) (entry, bool) {
-	if at := slices.IndexFunc(l.events, func(e entry) bool { return e.Slug == name }); at >= 0 {
+func (l *fieldList) find(name string) (fieldEntry, bool) {
+	if at := slices.IndexFunc(l.events, func(e fieldEntry) bool { return e.Slug == name }); at >= 0 {
 		return l.events[at], true
 	}
 	f, ok := catalog.Line(name)
@@ -70,33 +70,33 @@ func (l *list) find(name string) (entry, bool) {
 		}
 	}
 	if _, lone := l.lone(name); lone {
-		return entry{Field: f, kind: kindOf(f), theirs: true}, true
+		return fieldEntry{Field: f, kind: fieldKindOf(f), theirs: true}, true
 	}
 	return l.entry(f), ok
 }
 
-// periodIn finds a cohort's period in what is searched for.
-var periodIn = lazy.Regexp(`(?:^|[_ ])([dwm][0-9]{1,3})(?:[_ ]|$)`)
+// periodsInName finds a cohort's period in what is searched for.
+var periodsInName = lazy.Regexp(`(?:^|[_ ])([dwm][0-9]{1,3})(?:[_ ]|$)`)
 
 // search returns the entries of the wanted kinds that have all words of the search in their name or
 // description.
 //   - A cohort's period among the words, such as d7, is put in the place of {p} in patterns.
 //   - The account's events are put in the place of {e} in patterns that don't match by themselves,
 //     but not an event that has all of the words itself: the event is listed then.
-func (l *list) search(o *options) []entry {
+func (l *fieldList) search(o *fieldOptions) []fieldEntry {
 	words := strings.Fields(strings.ToLower(o.search))
 	token := ""
-	if found := periodIn().FindStringSubmatch(strings.ToLower(o.search)); found != nil {
+	if found := periodsInName().FindStringSubmatch(strings.ToLower(o.search)); found != nil {
 		token = found[1]
 	}
-	var out []entry
-	has := func(e entry) bool {
+	var out []fieldEntry
+	has := func(e fieldEntry) bool {
 		text := strings.ToLower(e.Slug + " " + e.Description)
 		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	}
-	take := func(e entry) bool {
-		wanted := map[kind]bool{dimension: o.dimensions, metric: o.metrics, eventMetric: o.events,
-			event: o.events}[e.kind]
+	take := func(e fieldEntry) bool {
+		wanted := map[fieldKind]bool{dimensionKind: o.dimensions, metricKind: o.metrics, eventMetricKind: o.events,
+			eventKind: o.events}[e.kind]
 		if wanted && has(e) {
 			out = append(out, e)
 			return true
@@ -108,10 +108,10 @@ func (l *list) search(o *options) []entry {
 		if filled, ok := catalog.WithPeriod(name, token); ok && token != "" {
 			f = filled
 		}
-		if took := take(l.entry(f)); !took && len(words) > 0 && kindOf(f) == eventMetric {
+		if took := take(l.entry(f)); !took && len(words) > 0 && fieldKindOf(f) == eventMetricKind {
 			for _, e := range l.events {
 				if !has(e) {
-					take(l.entry(ofEvent(f, e)))
+					take(l.entry(metricsOfEvent(f, e)))
 				}
 			}
 		}
@@ -123,15 +123,15 @@ func (l *list) search(o *options) []entry {
 	for _, e := range l.events {
 		take(e)
 	}
-	if e, ok := l.find(o.search); ok && !slices.ContainsFunc(out, func(o entry) bool { return o.Slug == e.Slug }) {
+	if e, ok := l.find(o.search); ok && !slices.ContainsFunc(out, func(o fieldEntry) bool { return o.Slug == e.Slug }) {
 		take(e)
 	}
-	slices.SortStableFunc(out, func(a, b entry) int { return strings.Compare(a.Slug, b.Slug) })
+	slices.SortStableFunc(out, func(a, b fieldEntry) int { return strings.Compare(a.Slug, b.Slug) })
 	return out
 }
 
-// ofEvent returns the metric that a pattern with {e} stands for with the event e.
-func ofEvent(f catalog.Field, e entry) catalog.Field {
+// metricsOfEvent returns the metric that a pattern with {e} stands for with the event e.
+func metricsOfEvent(f catalog.Field, e fieldEntry) catalog.Field {
 	if f.Pattern == "" {
 		f.Pattern = f.Slug
 	}

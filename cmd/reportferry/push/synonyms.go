@@ -1,4 +1,4 @@
-package guess
+package push
 
 import (
 	"slices"
@@ -51,45 +51,46 @@ var synonyms = map[string][]string{
 	},
 }
 
-// accents replaces letters that have accents with plain ones.
-var accents = strings.NewReplacer("ä", "a", "à", "a", "â", "a", "á", "a", "é", "e", "è", "e", "ê", "e", "ë", "e", "î",
-	"i", "ï", "i", "ô", "o", "ö", "o", "ó", "o",
+// plainLetters replaces letters that have accents with plain ones.
+var plainLetters = strings.NewReplacer("ä", "a", "à", "a", "â", "a", "á", "a", "é", "e", "è", "e", "ê", "e", "ë", "e",
+	"î", "i", "ï", "i", "ô", "o", "ö", "o", "ó", "o",
 	"û", "u", "ù", "u", "ü", "u", "ç", "c", "ß", "ss", "œ", "oe")
 
-// fold returns a name without what people write differently: capitals, blanks, signs and accents.
-// Accents that are characters of their own, behind their letter, are dropped with the signs.
-func fold(name string) string {
+// foldName returns a name without what people write differently: capitals, blanks, signs and
+// accents. Accents that are characters of their own, behind their letter, are dropped with the
+// signs.
+func foldName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return r
 		}
 		return -1
-	}, accents.Replace(strings.ToLower(name)))
+	}, plainLetters.Replace(strings.ToLower(name)))
 }
 
-// priced finds the currency in names such as "Spend (USD)", "Cost in EUR" or "Kosten [€]".
-var priced = lazy.Regexp(`^(.*?)[\s_]*(?:\(|\[|\bin |_in_|,|/|-|_)\s*([A-Za-z]{3}|€|\$|£)\s*[)\]]?\s*$`)
+// pricedNames finds the currency in names such as "Spend (USD)", "Cost in EUR" or "Kosten [€]".
+var pricedNames = lazy.Regexp(`^(.*?)[\s_]*(?:\(|\[|\bin |_in_|,|/|-|_)\s*([A-Za-z]{3}|€|\$|£)\s*[)\]]?\s*$`)
 
-// signs maps the signs that stand for one currency to its code. A dollar sign isn't among them,
-// because many countries have dollars.
-var signs = map[string]string{"€": "EUR", "£": "GBP"}
+// currencySigns maps the signs that stand for one currency to its code. A dollar sign isn't among
+// them, because many countries have dollars.
+var currencySigns = map[string]string{"€": "EUR", "£": "GBP"}
 
-// named returns how clearly a column's name is that of a field: 0 is the clearest, -1 is not at
-// all. It also returns the currency in the name of an amount, if there is one.
-func named(field, name string, isCurrency func(string) bool) (rank int, currency string) {
-	if fold(name) == fold(field) {
+// rankOfName returns how clearly a column's name is that of a field: 0 is the clearest, -1 is not
+// at all. It also returns the currency in the name of an amount, if there is one.
+func rankOfName(field, name string, isCurrency func(string) bool) (rank int, currency string) {
+	if foldName(name) == foldName(field) {
 		return 0, ""
 	}
-	rank = slices.Index(synonyms[field], fold(name))
-	parts := priced().FindStringSubmatch(name)
+	rank = slices.Index(synonyms[field], foldName(name))
+	parts := pricedNames().FindStringSubmatch(name)
 	if field != "cost_amount" || parts == nil {
 		return rank, ""
 	}
-	if currency = strings.ToUpper(parts[2]); signs[currency] != "" {
-		currency = signs[currency]
+	if currency = strings.ToUpper(parts[2]); currencySigns[currency] != "" {
+		currency = currencySigns[currency]
 	}
 	if !isCurrency(currency) {
 		return rank, ""
 	}
-	return slices.Index(synonyms[field], fold(parts[1])), currency
+	return slices.Index(synonyms[field], foldName(parts[1])), currency
 }

@@ -1,4 +1,4 @@
-package query
+package ask
 
 import (
 	"bufio"
@@ -34,8 +34,8 @@ type answer struct {
 	asked  []string // the dimensions that were asked for, by their slugs
 }
 
-// formats maps each value of --output to the method that writes it.
-var formats = map[string]func(answer, context.Context, io.Writer) error{
+// answerFormats maps each value of --output to the method that writes it.
+var answerFormats = map[string]func(answer, context.Context, io.Writer) error{
 	"csv":     answer.writeCSV,
 	wire.Text: answer.writeTable,
 	wire.JSON: answer.writeJSONLines,
@@ -51,7 +51,7 @@ func (a answer) columns() []table.Column {
 			c.Type, c.Dimension = f.Type, true
 		} else {
 			c.Type = catalog.Double // the type of a metric that the catalogue doesn't know
-			if f, known := metric(strings.TrimSuffix(name, comparedSuffix)); known {
+			if f, known := metricField(strings.TrimSuffix(name, comparedSuffix)); known {
 				c.Type = f.Type
 			}
 		}
@@ -63,8 +63,8 @@ func (a answer) columns() []table.Column {
 // comparedSuffix ends the names of the columns that period_over_period adds.
 const comparedSuffix = "_pop"
 
-// metric returns the catalogue's entry of a metric, or one that is guessed from its name.
-func metric(slug string) (catalog.Field, bool) {
+// metricField returns the catalogue's entry of a metric, or one that is guessed from its name.
+func metricField(slug string) (catalog.Field, bool) {
 	if f, known := catalog.Metric(slug); known {
 		return f, true
 	}
@@ -233,7 +233,7 @@ func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
 // a device is written to directly. The umask decides the mode of a new file.
 func (a answer) writeTo(ctx context.Context, format, path string, w io.Writer) error {
 	if path == "" {
-		return formats[format](a, ctx, w)
+		return answerFormats[format](a, ctx, w)
 	}
 	write := func() error { return a.writeFile(ctx, format, path, 0) }
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
@@ -261,7 +261,7 @@ func (a answer) writeFile(ctx context.Context, format, path string, mode os.File
 		err = f.Chmod(mode)
 	}
 	if err == nil {
-		err = formats[format](a, ctx, f)
+		err = answerFormats[format](a, ctx, f)
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
@@ -278,5 +278,5 @@ func (a answer) writeThrough(ctx context.Context, format, path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(formats[format](a, ctx, f), f.Close())
+	return errors.Join(answerFormats[format](a, ctx, f), f.Close())
 }
