@@ -72,7 +72,7 @@ func Status(p *wire.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status [job...]",
 		Aliases: []string{"gaps"},
-		Short:   "Show what is there, what is missing or wrong and why, and the last run",
+		Short:   "Show what is there, missing or wrong, and why, and the last run",
 		Long: `Show what the ledger holds: per table, how many partitions are final, still
 restated by the service, and reconciled with its totals; what is wrong with it,
 by day, with the command that ends it, which periods aren't due yet; of the last
