@@ -20,7 +20,6 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/setup"
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/cmd/reportferry/wire/complete"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/sinks"
@@ -125,7 +124,7 @@ relative, in place of the config's own folder.
 		ask.Fields(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(p), see.Config(p),
 		emulate.New(p, freeHeap),
 		newMan(), newVersion(p))
-	complete.Flags(p, root)
+	wire.AddCompletions(p, root)
 	text.ExplainUsage(root)
 	return root
 }

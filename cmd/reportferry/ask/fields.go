@@ -11,7 +11,6 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/cmd/reportferry/wire/complete"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/lazy"
 )
@@ -49,7 +48,7 @@ A service that can't be reached is an error; --offline asks nothing.`,
   ADJUST_TOKEN=... reportferry fields --search purchase`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
-			return slices.DeleteFunc(complete.Fields(word),
+			return slices.DeleteFunc(wire.CompleteFields(word),
 				func(name string) bool { return slices.Contains(given, name) }), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, names []string) error { return o.run(cmd, p, names) },

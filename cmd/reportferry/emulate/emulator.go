@@ -18,7 +18,6 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/cmd/reportferry/wire/loopback"
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
@@ -122,7 +121,7 @@ func serve(cmd *cobra.Command, p *wire.Program, addr string, handler http.Handle
 		return err
 	}
 	p.Note(cmd.ErrOrStderr(), fmt.Sprintf("emulator: serving on http://%s", listener.Addr()))
-	s := &http.Server{Handler: loopback.KnownHosts(addr, handler), ReadHeaderTimeout: 10 * time.Second}
+	s := &http.Server{Handler: wire.KnownHosts(addr, handler), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()

@@ -3,11 +3,15 @@ package wire
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/config/preset"
+	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -84,3 +88,115 @@ func (p *Program) recorded(ctx context.Context, job string) ([]ledger.Record, er
 	}
 	return t.Sorted(), nil
 }
+
+type completion = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
+
+// AddCompletions adds a completion to each flag of root's commands that has one of these names: a
+// flag means the same on all of them.
+func AddCompletions(p *Program, root *cobra.Command) {
+	byName := map[string]completion{
+		"dimensions": completeList(completeDimensions), "index": completeList(completeDimensions),
+		"metrics": completeList(completeMetrics), "metric": completeList(completeMetrics),
+		"sort":   completeList(completeSorted),
+		"filter": completeFilter, "job": p.CompleteJobs,
+		"preset": completeList(completePresets), "log-format": completeWords("text", "json"),
+		"log-level": completeWords("debug", "info", "warn", "error"),
+	}
+	for name, complete := range byName {
+		if root.PersistentFlags().Lookup(name) != nil {
+			_ = root.RegisterFlagCompletionFunc(name, complete) // fails if the flag has a completion already
+		}
+	}
+	for _, cmd := range root.Commands() {
+		for name, complete := range byName {
+			if f := cmd.LocalNonPersistentFlags().Lookup(name); f != nil && f.Value.Type() != "bool" {
+				_ = cmd.RegisterFlagCompletionFunc(name, complete) // as above
+			}
+		}
+		if set := cmd.Flags(); set.Lookup("from") != nil && set.Lookup("to") != nil { // the --to of run is a folder
+			_ = cmd.RegisterFlagCompletionFunc("from", p.CompleteDays) // as above
+			_ = cmd.RegisterFlagCompletionFunc("to", p.CompleteDays)   // as above
+		}
+		AddCompletions(p, cmd)
+	}
+}
+
+// CompleteFields returns the dimensions and metrics that begin with word.
+func CompleteFields(word string) []string {
+	return append(completeDimensions(word), completeMetrics(word)...)
+}
+
+func completeDimensions(word string) []string { return catalog.Starting(word, false) }
+
+func completeMetrics(word string) []string { return catalog.Starting(word, true) }
+
+// completePresets returns the names of init's presets that begin with word.
+func completePresets(word string) (names []string) {
+	for _, p := range preset.All() {
+		if strings.HasPrefix(p.Name, word) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// completeSorted returns the dimensions and metrics that begin with word, which may start with the
+// minus of a descending order.
+func completeSorted(word string) []string {
+	name, descending := strings.CutPrefix(word, "-")
+	names := CompleteFields(name)
+	if descending {
+		for i := range names {
+			names[i] = "-" + names[i]
+		}
+	}
+	return names
+}
+
+// completeWords returns a completion that always offers the same words.
+func completeWords(list ...string) completion {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeList returns a completion for the last item of a comma-separated list, with names that
+// aren't in it yet. No space is added, because a comma may follow.
+func completeList(names func(string) []string) completion {
+	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		at := strings.LastIndex(word, ",") + 1
+		given := strings.Split(word[:at], ",")
+		var out []string
+		for _, name := range names(word[at:]) {
+			if !slices.Contains(given, name) {
+				out = append(out, word[:at]+name)
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// completeFilter completes a field's name, and then its operator.
+func completeFilter(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	name, operator, found := strings.Cut(word, "__")
+	var out []string
+	switch {
+	case strings.Contains(word, "="):
+	case !found:
+		for _, field := range CompleteFields(name) {
+			out = append(out, field+"__")
+		}
+	default:
+		for _, o := range adjust.Operators {
+			if _, dimension := catalog.Dimension(name); strings.HasPrefix(o, operator) &&
+				dimension != slices.Contains(metricOperators, o) {
+				out = append(out, name+"__"+o+"=")
+			}
+		}
+	}
+	return out, directive
+}
+
+// metricOperators holds the operators of metrics; the other operators are those of dimensions.
+var metricOperators = []string{"lt", "lte", "gt", "gte", "eq", "ne"}

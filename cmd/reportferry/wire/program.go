@@ -11,6 +11,15 @@
 //
 // A kind has one file here, which translates its entry of the config into its options, because
 // kinds don't know the config.
+//
+// AddCompletions completes values in a shell: names of dimensions and metrics, of jobs, and the
+// days that the ledger has. Without it, each command would do so for its own flags, and forget
+// some. Nothing is asked of the service or of a bucket: names come from the catalogue, the config,
+// and a ledger in a folder.
+//
+// IsLoopback tells whether only this machine reaches a server, and KnownHosts has servers refuse
+// requests for hosts that aren't theirs. Without it, a page in somebody's browser could have a name
+// of its own lead to this machine (DNS rebinding) and read the answers.
 package wire
 
 import (

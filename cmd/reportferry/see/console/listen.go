@@ -14,7 +14,6 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/text"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/cmd/reportferry/wire/loopback"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -80,7 +79,7 @@ func (l *Listening) Renew(ctx context.Context, p *wire.Program) error {
 
 // Closed tells whether no pages are served, because other machines reach the address and there is
 // no token to log in with.
-func (l *Listening) Closed() bool { return l.token == "" && !loopback.Is(l.address) }
+func (l *Listening) Closed() bool { return l.token == "" && !wire.IsLoopback(l.address) }
 
 // ShowBeside serves pages, and at /healthz and /readyz probes, which need no token. A probe's
 // answer is whole for a reader who may see the pages, and short for anybody else. Where other
@@ -160,13 +159,13 @@ func (l *Listening) guarded(ctx context.Context, p *wire.Program, log *slog.Logg
 		})
 	}
 	if probes == nil {
-		return loopback.KnownHosts(l.address, pages, l.names...), nil
+		return wire.KnownHosts(l.address, pages, l.names...), nil
 	}
 	all, short := http.NewServeMux(), probes(false)
 	all.Handle("/", pages)
 	all.Handle("/healthz", probes(true))
 	all.Handle("/readyz", probes(true))
-	known := loopback.KnownHosts(l.address, all, l.names...)
+	known := wire.KnownHosts(l.address, all, l.names...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked := r.URL.Path; asked == "/healthz" || asked == "/readyz" {
 			// The short answer needs no check of the host's name, because it has nothing to hide.

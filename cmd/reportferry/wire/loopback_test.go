@@ -1,4 +1,4 @@
-package loopback
+package wire
 
 import (
 	"net"
@@ -17,7 +17,7 @@ func TestHostsOfAnAddress(t *testing.T) {
 		{"EMULATOR", "emulator:80", true}, {"emulator2", "emulator:80", false}, {"", ":8080", false},
 		{"localhost", "emulator:80", true}, {"[fe80::1%25eth0]:80", ":80", false}, {"a:b:c", ":80", false},
 	} {
-		if got := known(c.host, c.listen, local); got != c.want {
+		if got := isKnownHost(c.host, c.listen, local); got != c.want {
 			t.Errorf("Host %q at %s: %v", c.host, c.listen, got)
 		}
 	}

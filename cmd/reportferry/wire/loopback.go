@@ -1,7 +1,4 @@
-// Package loopback tells whether only this machine reaches a server, and has servers refuse
-// requests for hosts that aren't theirs. Without it, a page in somebody's browser could have a name
-// of its own lead to this machine (DNS rebinding) and read the answers.
-package loopback
+package wire
 
 import (
 	"fmt"
@@ -12,14 +9,14 @@ import (
 	"strings"
 )
 
-// Is tells whether only this machine reaches an address.
-func Is(addr string) bool {
+// IsLoopback tells whether only this machine reaches an address.
+func IsLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
-	return err == nil && is(host)
+	return err == nil && isLoopbackHost(host)
 }
 
-// is tells whether a host without a port is this machine's loopback.
-func is(host string) bool {
+// isLoopbackHost tells whether a host without a port is this machine's loopback.
+func isLoopbackHost(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
@@ -37,7 +34,7 @@ func KnownHosts(listen string, next http.Handler, names ...string) http.Handler 
 		if named := slices.ContainsFunc(names, func(name string) bool {
 			return strings.EqualFold(name,
 				hostOf(r.Host))
-		}); !named && !known(r.Host, listen, local) {
+		}); !named && !isKnownHost(r.Host, listen, local) {
 			http.Error(w, fmt.Sprintf("The request is for the host %q, which isn't this server; want localhost, a "+
 				"loopback address, or the address that it listens on%s.", r.Host, also), http.StatusMisdirectedRequest)
 			return
@@ -46,9 +43,9 @@ func KnownHosts(listen string, next http.Handler, names ...string) http.Handler 
 	})
 }
 
-// known tells whether a Host is loopback or this server's own address. Ports aren't compared,
+// isKnownHost tells whether a Host is loopback or this server's own address. Ports aren't compared,
 // because tunnels change them. local is this end of the connection.
-func known(host, listen string, local net.Addr) bool {
+func isKnownHost(host, listen string, local net.Addr) bool {
 	host = hostOf(host)
 	if ip, err := netip.ParseAddr(host); err == nil {
 		own, _ := local.(*net.TCPAddr)
