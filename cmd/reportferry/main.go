@@ -5,9 +5,8 @@
 //	main ── root ──┬── run, backfill, plan    here: what begins runs
 //	               │     listeners.go  all that are notified of a run, and what their errors do
 //	               │     wire/want     the flags of a table
-//	               │     see/after     what a run has left, and what comes next
-//	               ├── run/serve   serve, which does the runs that schedules ask for
-//	               ├── run/        replay, diff and others
+//	               │     see           what a run has left, and what comes next
+//	               ├── run/        serve, which does the runs that schedules ask for; replay, diff and others
 //	               ├── see/        status, check, views and others
 //	               ├── ask/        report, events, fields
 //	               ├── push/       spend, sharing
@@ -17,8 +16,8 @@
 //	                      │
 //	                    wire/    opens config, ledger, service and sinks, makes jobs
 //
-// Every command gets a wire.Program, and reaches the process only through it. The packages
-// text/exit and text/human say how the process ends and how values are written.
+// Every command gets a wire.Program, and reaches the process only through it. Package text says how
+// the process ends and how values are written.
 package main
 
 import (
