@@ -18,33 +18,24 @@ type Section struct {
 	Schema     *jsonschema.Schema
 }
 
-// Reference returns the part of a document that describes every key, as tables in Markdown.
+// Reference returns the part of a document that describes every key, as tables in Markdown. What is
+// the same in several of them is described in the first one, and the others link to it.
 func Reference(sections []Section) string {
-	text := &strings.Builder{}
+	r := &reference{first: map[string]string{}}
 	for _, s := range sections {
-		section(text, s)
+		r.section(s)
 	}
-	return text.String()
+	return r.text.String()
 }
 
-// section writes a heading and the table of a mapping, and then those of the mappings within it.
-func section(text *strings.Builder, s Section) {
-	fmt.Fprintf(text, "\n### %s\n\n", s.Title)
-	if s.Doc != "" {
-		fmt.Fprintf(text, "%s\n\n", s.Doc)
-	}
-	text.WriteString("| Key | Value | Default | Meaning |\n|---|---|---|---|\n")
-	var within []*inner
-	rows(text, "", s.Schema, &within)
-	for _, t := range within {
-		title := "`" + strings.Join(t.keys, "`, `") + "`"
-		of := "of " + title
-		if s.Of != "" {
-			title += " " + s.Of
-		}
-		section(text, Section{Title: title, Of: of, Schema: t.schema})
-	}
+// A reference is a document that is being written.
+type reference struct {
+	text  strings.Builder
+	first map[string]string // keys with their meanings, and whole rows, to the section that had them first
 }
+
+// A row describes a key, or several keys that are alike.
+type row struct{ key, value, byDefault, meaning, example string }
 
 // An inner is a mapping that has a table of its own. Mappings with the same keys share one.
 type inner struct {
@@ -53,22 +44,108 @@ type inner struct {
 	schema *jsonschema.Schema
 }
 
-// rows writes a row for each key. A value that is a mapping with keys of its own is added to
+// section writes a heading and the table of a mapping, and then those of the mappings within it.
+func (r *reference) section(s Section) {
+	fmt.Fprintf(&r.text, "\n### %s\n\n", s.Title)
+	if s.Doc != "" {
+		fmt.Fprintf(&r.text, "%s\n\n", s.Doc)
+	}
+	var within []*inner
+	all := r.elsewhere(s.Title, joined(rows("", s.Schema, &within)))
+	if len(all) > 0 {
+		r.text.WriteString("| Key | Value | Default | Meaning |\n|---|---|---|---|\n")
+	}
+	for _, one := range all {
+		fmt.Fprintf(&r.text, "| `%s` | %s | %s | %s |\n", one.key, one.value, one.byDefault,
+			strings.ReplaceAll(one.meaning+one.example, "|", `\|`))
+	}
+	for _, t := range within {
+		title := "`" + strings.Join(t.keys, "`, `") + "`"
+		of := "of " + title
+		if s.Of != "" {
+			title += " " + s.Of
+		}
+		r.section(Section{Title: title, Of: of, Schema: t.schema})
+	}
+}
+
+// elsewhere writes which keys are the same as in an earlier section, and returns the other rows. A
+// row that differs only in its value or its default has a link for its meaning.
+func (r *reference) elsewhere(title string, all []row) (here []row) {
+	same := map[string][]string{} // section that had the keys first -> keys
+	var order []string
+	for _, one := range all {
+		meaning, whole := one.key+"\n"+one.meaning, fmt.Sprintf("%q", one)
+		before, known := r.first[meaning]
+		switch {
+		case !known:
+			r.first[meaning], r.first[whole] = title, title
+		case r.first[whole] == before:
+			if same[before] == nil {
+				order = append(order, before)
+			}
+			same[before] = append(same[before], "`"+one.key+"`")
+			continue
+		default:
+			one.meaning = "As under " + link(before) + "."
+		}
+		here = append(here, one)
+	}
+	for _, before := range order {
+		keys, verb := same[before][0], "is"
+		if last := len(same[before]) - 1; last > 0 {
+			keys, verb = strings.Join(same[before][:last], ", ")+" and "+same[before][last], "are"
+		}
+		fmt.Fprintf(&r.text, "%s %s as under %s.\n", keys, verb, link(before))
+	}
+	if len(order) > 0 && len(here) > 0 {
+		r.text.WriteString("\n")
+	}
+	return here
+}
+
+// unanchored matches what the anchor of a heading leaves out.
+var unanchored = regexp.MustCompile("[^A-Za-z0-9_ -]")
+
+// link returns a link to a section, for the middle of a sentence.
+func link(title string) string {
+	text := strings.ToLower(title[:1]) + title[1:]
+	anchor := strings.ToLower(unanchored.ReplaceAllString(title, ""))
+	return "[" + text + "](#" + strings.ReplaceAll(anchor, " ", "-") + ")"
+}
+
+// joined puts keys that are alike in all but their names into one row, where the first of them is.
+func joined(all []row) (list []row) {
+	for _, one := range all {
+		i := slices.IndexFunc(list, func(other row) bool {
+			return other.value == one.value && other.byDefault == one.byDefault && other.meaning == one.meaning &&
+				other.example == "" && one.example == ""
+		})
+		if i < 0 {
+			list = append(list, one)
+		} else {
+			list[i].key += "`, `" + one.key
+		}
+	}
+	return list
+}
+
+// rows returns a row for each key. A value that is a mapping with keys of its own is added to
 // within, and gets a table after this one. A mapping whose values are all such mappings gets a
 // single table, with dotted names.
-func rows(text *strings.Builder, prefix string, s *jsonschema.Schema, within *[]*inner) {
+func rows(prefix string, s *jsonschema.Schema, within *[]*inner) (list []row) {
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
 		key, v := prefix+p.Key, p.Value
 		if prefix == "" && allMappings(s) {
-			rows(text, key+".", keysOf(v), within)
+			list = append(list, rows(key+".", keysOf(v), within)...)
 			continue
 		}
-		byDefault := ""
+		one := row{key: key, value: kindOfValue(v), meaning: code(strings.TrimSpace(v.Description), v)}
 		switch {
 		case slices.Contains(s.Required, p.Key):
-			byDefault = "required"
+			one.byDefault = "required"
 		case v.Default != nil:
-			byDefault = "`" + inline(v.Default) + "`"
+			one.byDefault = "`" + inline(v.Default) + "`"
 		}
 		if keys := keysOf(v); keys != nil {
 			i := slices.IndexFunc(*within, func(t *inner) bool { return t.names == names(keys) })
@@ -77,13 +154,23 @@ func rows(text *strings.Builder, prefix string, s *jsonschema.Schema, within *[]
 			}
 			(*within)[i].keys = append((*within)[i].keys, key)
 		}
-		meaning := code(strings.TrimSpace(v.Description), v)
-		if len(v.Examples) > 0 {
-			meaning += " Example: `" + p.Key + ": " + inline(v.Examples[0]) + "`."
+		if len(v.Examples) > 0 && !shown(inline(v.Examples[0]), one.value+one.byDefault) {
+			one.example = " Example: `" + p.Key + ": " + inline(v.Examples[0]) + "`."
 		}
-		fmt.Fprintf(text, "| `%s` | %s | %s | %s |\n", key, kindOfValue(v), byDefault,
-			strings.ReplaceAll(meaning, "|", `\|`))
+		list = append(list, one)
 	}
+	return list
+}
+
+// examples matches what a table says of a value that needs no other example: a number, a form that
+// is shown, or a reference, which the page's text explains.
+var examples = regexp.MustCompile(`number (from|above) [0-9]|(such as|as in|of the form) |^reference`)
+
+// shown reports whether the columns before the meaning show already what an example does. How a
+// list is written they don't show.
+func shown(example, columns string) bool {
+	return strings.Contains(columns, "`"+example+"`") ||
+		examples.MatchString(columns) && !strings.HasPrefix(columns, "list: ")
 }
 
 // codeWords matches the words that a document shows as code: names of keys, flags and variables.
@@ -143,6 +230,8 @@ const mostWords = 10
 // kindOfValue says in words what a value looks like.
 func kindOfValue(s *jsonschema.Schema) string {
 	switch {
+	case strings.HasPrefix(s.Title, "a reference, "):
+		return "reference"
 	case s.Title != "":
 		return strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(s.Title, "a "), "an "), "the ")
 	case s.Const != nil:
