@@ -73,8 +73,7 @@ const accountWords = "the name of an account: up to 63 small letters, digits and
 func accountObject(a *Account) strict.Object {
 	return strict.Object{What: "account " + a.Name, Fields: []strict.Field{
 		shape.Place("token", token, &a.Token, "${TOKEN_A}",
-			"Where the account's API token is kept, never the token itself. Without the key it is the token of "+
-				"service."),
+			"Where the account's API token is kept, never the token itself. Without the key it is that of service."),
 		strict.Optional("account_id", strict.Word, &a.AccountID, "1234",
 			"The account that is asked for, when the token's user has several. That of service isn't sent for it."),
 		strict.Optional("in_flight", strict.Whole(1, 1000), &a.InFlight, "4",

@@ -100,11 +100,11 @@ func configObject(c *Config) strict.Object {
 	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, usualStates
 	c.Parquet.Pages = "v2"
 	parquet := strict.Optional("parquet", parquetBlock, &c.Parquet, "{pages: v1}",
-		"How the Parquet files of all tables are written, for readers that are particular.")
+		"How the Parquet files of all tables are written.")
 	parquet.Now = func() any { return []strict.Shown{{Key: "pages", Value: c.Parquet.Pages}} }
 	root := strict.Optional("root", strict.Text, &c.Root, "/var/lib/reportferry",
-		"Folder to which relative paths in this file are relative. Without the key it is the folder of this file. "+
-			"The environment variable `"+rootVariable+"` goes before it.")
+		"Folder to which relative paths are relative: without the key that of this file. The environment variable `"+
+			rootVariable+"` goes before it.")
 	return strict.Object{What: "the config", Like: "service: embedded", Refused: otherTopKeys, Unknown: keyOfJob,
 		Fields: slices.Concat([]strict.Field{
 			root.Noting(func() string { return c.Root }),
@@ -117,18 +117,16 @@ func configObject(c *Config) strict.Object {
 				"Accounts of the service by names of your own, for jobs with the key accounts. All else that service "+
 					"says holds for each of them, and the rate for all together."),
 			shape.Place("ledger", shape.BucketURL, &c.Ledger, "gs://my-bucket/ledger",
-				"URL of the bucket that records what is done. A folder is enough for one machine; several machines "+
-					"that "+
-					"share the work need a bucket that all of them reach."),
+				"URL of the bucket that records what is done. A folder is enough for one machine; several need a "+
+					"bucket that all of them reach."),
 			shape.Place("audit", shape.BucketURL, &c.Audit, "bigquery://my-project/my_dataset",
-				"A bigquery:// URL of the dataset that keeps the table _reportferry_runs, in which each run records "+
-					"what it did. Without the key there is no such table."),
+				"Dataset, as bigquery://project/dataset, in whose table _reportferry_runs each run records what it "+
+					"did."),
 			shape.Place("export", pagesURL, &c.Export, "gs://my-bucket/status",
-				"URL of a bucket or folder that gets the pages of the command console as files after each run, for "+
-					"people who look at them without a server. index.html is the first one. Without the key they "+
-					"aren't written."),
+				"URL of a bucket or folder that gets the console's pages as files after each run; index.html is "+
+					"the first one."),
 			strict.Optional("console", pageAddress, &c.Console, "https://status.example.com",
-				"Address at which people find the console's pages, to which messages lead."),
+				"Address of the console's pages, to which messages lead."),
 			strict.Optional("notify", receivers(), &c.Notify, "",
 				"Who is told, once, when something is wrong, and when it is over. `reportferry notify --test` sends "+
 					"each of them a message."),
@@ -141,18 +139,17 @@ func configObject(c *Config) strict.Object {
 					"it "+
 					"is the system's folder for temporary files."),
 			strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
-				"How long a lease of a piece of work lasts that isn't renewed. After that, another process may take "+
-					"the "+
-					"work over."),
+				"After how long without renewal of its lease another process may take over a piece of work."),
 			states(&c.States),
 			parquet,
 			shape.DaysField("keep_history", &c.KeepDays, "400d",
 				"How long the ledger keeps what partitions were before they were replaced. Without the key it keeps "+
 					"all of it."),
-		}, kinds.RawFields(&c.Raw, "the service's answers"), []strict.Field{
+		}, kinds.RawFields(&c.Raw,
+			"URL of the bucket that keeps the service's answers as they came, so that tables can be rebuilt without "+
+				"the service. Without the key they aren't kept."), []strict.Field{
 			strict.Optional("jobs", jobList(), &c.Jobs, "",
-				"What to ferry. Each job fills a table of its own, or pushes files to the service. A file without "+
-					"jobs does for the commands that only ask, such as report."),
+				"What to ferry. Each job fills a table of its own, or pushes files to the service."),
 		}), Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 			for _, j := range c.Jobs {
 				if j.Report != nil {
@@ -183,9 +180,8 @@ var parquetBlock = strict.ObjectOf(func(p *Parquet) strict.Object {
 	p.Pages = "v2"
 	return strict.Object{What: "parquet", Fields: []strict.Field{strict.Optional("pages", strict.OneOf("v1", "v2"),
 		&p.Pages, "v1",
-		"The version of data pages. By default it is v2, whose files are a little smaller, and which all readers "+
-			"take that are tried here. Snowflake "+
-			"and older readers want v1. What is there stays as it is until its partition is put again.")}}
+		"The version of data pages. Files of v2 are a little smaller, and all readers take them that are tried "+
+			"here; Snowflake and older readers want v1. A partition keeps its version until it is put again.")}}
 })
 
 // pagesURL reads the URL of a bucket or folder for files.

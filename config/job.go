@@ -105,10 +105,8 @@ func jobFields(j *Job) []strict.Field {
 		strict.Required("kind", kindName, &j.Kind, "report",
 			"What the job does.").Because("it is one of " + strings.Join(kindNames(), ", ")),
 		strict.Optional("schedule", schedule, &j.Schedule, "0 6 * * *",
-			"When to look for work: minute, hour, day of month, month and day of week. "+
-				"The schedule only says when to look; the ledger says what is missing. Without a schedule the job "+
-				"runs "+
-				"when it is asked for."),
+			"When to look for work: minute, hour, day of month, month and day of week. Without a schedule the job "+
+				"runs when it is asked for."),
 		strict.Optional("zone", shape.Zone, &j.Zone, "Europe/Berlin",
 			"IANA zone of the schedule. Together with timezone_id it also says where the report's days begin and end."),
 		strict.Optional("table", shape.Name, &j.Table, "installs",
@@ -119,9 +117,8 @@ func jobFields(j *Job) []strict.Field {
 				"namespaces of an Iceberg catalog by iceberg://catalog/namespace.").Noting(
 			func() string { return shape.Located(j.Sinks...) }),
 		strict.Optional("accounts", accountsOfJob, &j.accounts, "[client_a, client_b]",
-			"Names of accounts, or all: the job becomes one job and one table for each of them, whose names end "+
-				"with the account's, such as installs_client_a. The name of the entry stands for every one of them. "+
-				"Without the key the job is of the account of service."),
+			"Names of accounts, or all: the job becomes one job and one table for each, such as installs_client_a. "+
+				"Without the key it is of the account of service."),
 		strict.Optional("bigquery", warehouse, &j.Warehouse, "",
 			"What the tables are like that BigQuery keeps for this job."),
 		strict.Optional("postgres", postgres, &j.Postgres, "",

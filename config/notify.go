@@ -28,10 +28,9 @@ func receivers() strict.Shape[[]Notify] {
 					"Discord, PagerDuty's `https://events.pagerduty.com/v2/enqueue?routing_key=...`, "+
 					"`smtp://user:password@host:587/?from=...&to=...`, or any address that takes JSON.")),
 			strict.Optional("on", strict.TextsOf(strict.OneOf(Reasons...)), &n.On, "[failed, stale, denied, resolved]",
-				"What to tell of: failed, stale, held_back (an answer that takes good rows away), unreconciled, "+
-					"changed_after_final, not_taken (rows of a pushed file), conflict, schema (the service has a "+
-					"column or an event no more), denied, and resolved, that one of these is over. Without the key "+
-					"all of it."),
+				"What to tell of. held_back is an answer that takes good rows away, not_taken are rows of a pushed "+
+					"file, schema is a column or an event that the service has no more, and resolved says that one "+
+					"of these is over. Without the key all of it."),
 			strict.Optional("jobs", strict.TextsOf(strict.Text), &n.Jobs, "[campaigns_daily]",
 				"Names of the jobs to tell of. Without the key all of them."),
 			strict.Optional("remind", strict.Duration(time.Hour), &n.Remind, "24h",

@@ -108,8 +108,8 @@ func serviceObject(s *Service) strict.Object {
 		strict.Optional("cost_url", address, &s.CostURL, "https://app.adjust.com",
 			"Host of ad spend. A job of kind spend needs it."),
 		strict.Optional("spend", login("spend"), &s.Spend, "",
-			"The partner's credential at cost_url, where the service asks for one. Without the key none is sent. "+
-				"The API token is never sent there."),
+			"The partner's credential at cost_url, where the service asks for one. The API token is never sent "+
+				"there."),
 		strict.Optional("sharing", login("sharing"), &s.Sharing, "",
 			"The credential at s2s_url, for apps that ask for one. The API token is never sent there."),
 		strict.Optional("account_id", strict.Word, &s.AccountID, "1234",
@@ -120,9 +120,8 @@ func serviceObject(s *Service) strict.Object {
 			"Requests a second, and no second has more of them, of all accounts together. The service takes 50 a "+
 				"second from one address."),
 		strict.Optional("burst", strict.Whole(1, 1000), &s.Burst, "20",
-			"Requests that may be sent at once after a quiet time, and then at the rate. More than 1 is for a "+
-				"service that allows it: the first second then has more requests than the rate. Of several tasks "+
-				"each has 1."),
+			"Requests that may be sent at once after a quiet time. More than 1 is for a service that allows more "+
+				"requests than the rate in a second. Of several tasks each has 1."),
 		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "4",
 			"Requests at a time at most of an account, of all tasks together, and windows under way. Of reports "+
 				"there are three at first, and one more after each ten answers; a service that is too slow for them "+

@@ -68,11 +68,10 @@ func states(to *string) strict.Field {
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{strict.Bool.Schema(), statesForm.Schema()}}
 		},
 	}, to, "reportferry_",
-		"Whether the sinks get the tables `_reportferry_partitions` and `_reportferry_restatements`, which tell "+
-			"which partitions are final, and what was "+
-			"restated, or how their names begin instead: Athena reads no folder that begins with an underscore. The "+
-			"next run that fetches something writes all of them under a new name, and those of the old one stay as "+
-			"they are.")
+		"Whether the sinks get the tables `_reportferry_partitions` and `_reportferry_restatements`, which say "+
+			"what is final and what was restated, or how their names begin instead: Athena reads no folder that "+
+			"begins with an underscore. The next run that fetches something writes all of them under a new name; "+
+			"the old ones stay.")
 	f.Now = func() any {
 		if *to == "" {
 			return strict.Spelled("false")

@@ -28,8 +28,8 @@ var warehouse = strict.ObjectOf(func(w *Warehouse) strict.Object {
 		strict.Optional("require_partition_filter", strict.Bool, &w.RequireFilter, "true",
 			"Whether BigQuery refuses queries that don't say which partitions they read."),
 		strict.Optional("expire_days", strict.Whole(1, 36500), &w.ExpireDays, "400",
-			"Days after which BigQuery deletes a partition, counted from the partition's own day. Without the key "+
-				"it keeps all of them, or those that the dataset's default leaves."),
+			"Days after its own day at which BigQuery deletes a partition. Without the key the dataset's default "+
+				"holds."),
 		strict.Optional("kms_key", kmsKey, &w.KMSKey,
 			"projects/my-project/locations/eu/keyRings/my-ring/cryptoKeys/my-key", "Key that encrypts the table."),
 		strict.Optional("labels", labels, &w.Labels, "{team: data}", "Labels of the table, beside our own."),

@@ -31,8 +31,8 @@ func appObject(a *App) strict.Object {
 		strict.Optional("sections", strict.Items(strict.OneOf(sectionNames()...)), &sections, "[events, partners]",
 			"Sections of settings that are copied from the template. Without the key, all of them are."),
 		strict.Optional("channel_setup", channelSetup, &a.Setup, "",
-			"Parameters of partners. They replace all that the service has, because it merges nothing. Without the "+
-				"key the service's stay as they are, wherever it shows them; {} clears them."),
+			"Parameters of partners. They replace all that the service has. Without the key the service's stay as "+
+				"they are, wherever it shows them; {} clears them."),
 		strict.Optional("override_settings", overrides, &a.Overrides, "",
 			"Settings of this app in place of the template's, by section. They replace all that the service has. "+
 				"Without the key the service's stay as they are; {} clears them."),

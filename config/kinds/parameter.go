@@ -40,7 +40,7 @@ var parameters = []Parameter{
 		Doc: "Source that a reattributed user counts for. dynamic takes the latest source, first the one of the " +
 			"install."},
 	{Name: "reattributed", Example: "'false'", Allowed: []string{"all", "true", "false"}, Default: []string{"all"},
-		Doc: "Users that are counted. all counts everybody, true only reattributed users, false only the others."},
+		Doc: "Users that are counted. true has only reattributed users, false only the others."},
 	{Name: "iap_revenue_mode", Example: "GROSS_70", Default: []string{"GROSS_100"},
 		Allowed: []string{"GROSS_100", "GROSS_95", "GROSS_85", "GROSS_80", "GROSS_70", "GROSS_65", "GROSS_60",
 			"GROSS_50"},

@@ -95,17 +95,15 @@ func (p *Push) keys(r record) []strict.Field {
 			"How many days back from today files are looked for."),
 		strict.Optional("first", strict.Bool, &p.First, "true",
 			"Whether the job may send files that are older than a day although nothing that it has pushed is on "+
-				"record. "+
-				"Without the key its first run is refused then, because the ledger may have been lost, or the job "+
-				"renamed. Take it out once something is on record: as long as it stands there, a lost ledger isn't "+
-				"noticed."),
+				"record. Without the key its first run is refused then, because the ledger may have been lost, or "+
+				"the job renamed. Take it out once something is on record: with it, a lost ledger isn't noticed."),
 		strict.Optional("wait_until_quiet", quietTime, &p.Quiet, "30s",
 			"How long a file must not have changed before a run takes it, because it may still be growing. "+
 				"true stands for 5m; 0 and false take each file at once."),
 		strict.Optional("rate", shape.PerSecond("records"), &p.Rate, "50", "Records a second."),
 		strict.Optional("in_flight", strict.Whole(1, 1000), &p.InFlight, "16", "Records at a time."),
 		strict.Optional("columns", byField("columns", r.fields, strict.Text, nil), &p.Columns, r.column,
-			"Columns of the files that a record's fields are taken from, where they aren't of the same names."),
+			"Columns of the files that a record's fields are taken from, where their names differ."),
 		strict.Optional("constants", byField("constants", r.fields, strict.Word, constants), &p.Constants, r.constant,
 			"Values of fields that are the same in every record, instead of columns."),
 	}

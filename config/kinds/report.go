@@ -105,16 +105,14 @@ func reportKeys(j *Settings) strict.Object {
 		Fields: append([]strict.Field{
 			strict.Required("start", start, &r.Start, "2026-01-31", "First day wanted."),
 			strict.Optional("until", until, &r.Until, "today",
-				"Last day wanted. Today's numbers are unfinished, so today is fetched again by each run. With "+
-					"yesterday, the current week, month, quarter or year isn't there until it is over; with today "+
-					"it is, unfinished."),
+				"Last day wanted. today, whose numbers are unfinished, is fetched again by each run. With "+
+					"yesterday, the current week, month, quarter or year isn't there until it is over."),
 			strict.Optional("lookback", lookbackShape, &p.lookback, "14",
-				"How many days a finished period is fetched again, because the service still restates it. "+
-					"auto, the default, means 7 days, or 14 with a metric of network cost, and then once more when a "+
-					"cohort metric is whole, and when it is final. "+
-					"probe means the same, but asks for the totals first, and leaves periods whose totals haven't "+
-					"moved "+
-					"until the last of those days.").Noting(func() string { return p.lookback.means(r) }),
+				"How many days a finished period is fetched again, because the service still restates it. auto "+
+					"means 7 days, or 14 with a metric of network cost, and then once more when a cohort metric is "+
+					"whole, and when it is final. probe means the same, but asks for the totals first, and leaves "+
+					"periods whose totals haven't moved until the last of those days.").Noting(
+				func() string { return p.lookback.means(r) }),
 			strict.Optional("reconcile", reconcile, &r.Reconcile, "{then: fail, cohorts: 5%}",
 				"What happens when the rows of a partition don't add up to the service's own totals: warn, fail or "+
 					"off, as under then; or then and cohorts."),
@@ -150,20 +148,18 @@ func reportKeys(j *Settings) strict.Object {
 					"again; later leaves them to backfill --missing-columns."),
 			strict.Optional("contract", strict.OneOf("evolve", "freeze"), &r.Contract, "freeze",
 				"Whether the table may get other columns than its newest partition has. evolve lets it follow the "+
-					"config, and events that come; a column that an answer has unasked is left out and said. freeze "+
-					"fails the job before anything is published when a column is new, gone or of another type, by "+
-					"the config or by the service, when an event is gone, whatever on_missing_event says, and when "+
-					"an answer has a column that wasn't asked for."),
+					"config and new events, and leaves out and reports a column that wasn't asked for. freeze "+
+					"fails the job before anything is published when a column is new, gone, of another type or "+
+					"wasn't asked for, by the config or the service, or when an event is gone, whatever "+
+					"on_missing_event says."),
 			strict.Optional("drop", strict.TextsOf(shape.ColumnName), &r.Drop, "[cost]",
-				"Columns to take out of every partition. A metric that is only taken out of metrics ends at a day: "+
-					"partitions that have it are still asked for it when they are fetched again. The next run "+
-					"rewrites the partitions that have one of these columns, from the files of a bucket or an "+
-					"Iceberg table, or from raw answers that were kept, and asks the service nothing; where there "+
-					"are neither, it fetches them."),
+				"Columns to take out of every partition; a metric that is only taken out of metrics stays in those "+
+					"that have it. The next run rewrites the partitions that have one of these columns, from the "+
+					"files of a bucket or an Iceberg table, or from raw answers; where there are neither, it "+
+					"fetches them."),
 			strict.Required("dimensions", strict.Items(dimension), &p.dimensions, "[day, app, network]",
 				"What rows are grouped by. The finest date among the dimensions is the period of a partition; "+
-					"without a date the table is one partition. A week runs from Sunday to Saturday. "+
-					"The service is asked for any name; one that the catalogue doesn't know is a column of texts."),
+					"without a date the table is one partition. A week runs from Sunday to Saturday."),
 			strict.Optional("metrics", strict.Items(metric), &p.metrics, "[installs, retention_rate_d7]",
 				"Slugs of metrics, as the service has them. A column has the slug as its name, with an underscore "+
 					"in the place of blanks and other signs, Latin letters without accents, and other letters as "+
@@ -176,14 +172,11 @@ func reportKeys(j *Settings) strict.Object {
 					"`, `")+"`; a metric's are `"+strings.Join(metricOperators, "`, `")+"`."),
 			strict.Optional("app_scope", strict.OneOf("account", "listed"), &r.AppScope, "listed",
 				"How the service is asked for rows of all apps. account sends no list of them. listed sends the "+
-					"apps that the service lists, where it leaves something out without a list; a new app is in the "+
-					"list by itself. "+
+					"apps that the service lists, new ones too, where it leaves something out without a list. "+
 					"Totals are asked for both ways, so that what one of them hides shows as a difference. check "+
-					"--live "+
-					"and the first run compare a day of both, and say which to choose."),
+					"--live and the first run compare a day of both, and say which to choose."),
 			strict.Optional("types", types(&p.types), &r.Types, "{my_metric: decimal}",
-				"Types of columns, in place of the catalogue's types, and for metrics that the catalogue doesn't "+
-					"know."),
+				"Types of columns, in place of the catalogue's, or for metrics that it doesn't know."),
 			strict.Optional("columns", extra, &r.Extra, "{loaded_at: true, run: true}",
 				"Columns that say where rows come from. They aren't part of a partition's content: rows that come "+
 					"back the same keep what they have."),
@@ -203,7 +196,9 @@ func reportKeys(j *Settings) strict.Object {
 				"Currency of money, into which the service converts. "+ownCurrencies).Because(
 				"name one such as USD: " + strings.ToLower(ownCurrencies[:1]) + strings.TrimSuffix(ownCurrencies[1:],
 					".")),
-		}, append(RawFields(&r.Raw, "this job's answers"), parameterFields(r.Parameters)...)...),
+		}, append(RawFields(&r.Raw,
+			"URL of the bucket that keeps this job's answers, in place of that for all jobs. Of a job that has it, "+
+				"raw_keep and raw_required of the file don't hold."), parameterFields(r.Parameters)...)...),
 	}
 }
 

@@ -52,11 +52,11 @@ func sharingKeys(j *Settings) strict.Object {
 					"form_objects a list of objects with partnerName, key and value, as its page describes them. "+
 					"Which of the two the service takes wasn't tried."),
 			strict.Optional("on_malformed_id", strict.OneOf("send", "reject"), &s.OnMalformedID, "reject",
-				"What happens to a record whose ID isn't of the form that those of Apple and Google have, "+
-					"8-4-4-4-12 hexadecimal digits. send sends it with a warning, and reject rejects it."),
+				"What happens to a record whose ID isn't 8-4-4-4-12 hexadecimal digits, as those of Apple and "+
+					"Google are. send sends it with a warning."),
 			strict.Optional("on_late", strict.OneOf("reject", "send"), &s.OnLate, "send",
-				"What happens to a record of a device that a file of a later day had. reject rejects it, and send "+
-					"sends it, though it replaces newer choices."),
+				"What happens to a record of a device that a file of a later day had. send lets it replace newer "+
+					"choices."),
 		),
 		Check: s.checkTwice,
 	}

@@ -46,8 +46,7 @@ func spendKeys(j *Settings) strict.Object {
 			strict.Optional("currencies", strict.TextsOf(currencyCode), &s.Currencies, "[XTS]",
 				"Currency codes that are taken beside those of ISO 4217."),
 			strict.Optional("on_conflict", strict.OneOf("reject", "send"), &s.OnConflict, "send",
-				"What happens to a Cost ID that was sent with other content before. reject rejects the record, and "+
-					"send sends it too."),
+				"What happens to a Cost ID that was sent with other content before."),
 		),
 		Check: func(d *strict.Decoder, n strict.Node, at map[string]strict.Node) {
 			s.checkTwice(d, n, at)
@@ -112,8 +111,7 @@ var formatBlock = strict.ObjectOf(func(f *Format) strict.Object {
 				"most often."),
 		strict.Optional("decimal", strict.OneOf("point", "comma"), &f.Decimal, "comma",
 			"The decimal sign of amounts that are written as text. Without it a point; an amount with a comma is "+
-				"then refused, not guessed at. The sign or the code of the record's currency may stand before or "+
-				"behind it."),
+				"then refused. The sign or the code of the record's currency may stand before or behind it."),
 		strict.Optional("thousands", strict.OneOf("comma", "point", "space", "apostrophe"), &f.Thousands, "comma",
 			"What stands between the thousands of amounts that are written as text. Without it nothing: an amount "+
 				"with such a sign is refused."),

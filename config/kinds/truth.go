@@ -113,12 +113,10 @@ var reconcile = strict.Shape[Reconcile]{
 }
 
 // RawFields returns the keys of raw answers. They are at the top for all jobs of kind report, and
-// in a job for this job alone.
-func RawFields(r *Raw, whose string) []strict.Field {
+// in a job for this job alone. doc describes the URL.
+func RawFields(r *Raw, doc string) []strict.Field {
 	return []strict.Field{
-		shape.Place("raw", shape.BucketURL, &r.URL, "gs://my-bucket/raw",
-			"URL of the bucket that keeps "+whose+" as they came, so that tables can be rebuilt without the "+
-				"service. Without the key they aren't kept."),
+		shape.Place("raw", shape.BucketURL, &r.URL, "gs://my-bucket/raw", doc),
 		shape.DaysField("raw_keep", &r.KeepDays, "400d",
 			"How long raw answers are kept. Without the key they stay for ever."),
 		strict.Optional("raw_required", strict.Bool, &r.Required, "true",
