@@ -45,9 +45,9 @@ type tableStatus struct {
 	Pieces      []refresh.Piece    `json:"pieces,omitempty"`  // set when there are several
 	Fetched     *time.Time         `json:"fetched,omitempty"` // the last fetch
 	Fresh       *refresh.Freshness `json:"freshness,omitempty"`
-	Missing     int                `json:"missing"` // partitions of its range that a run would fetch
-	Gaps        []refresh.Gap      `json:"gaps,omitempty"`
-	Rest        ledger.Rest        `json:"rest,omitzero"` // what a run would leave undone
+	Missing     int                `json:"missing"`        // partitions of its range that a run would fetch
+	Gaps        []refresh.Gap      `json:"gaps,omitempty"` // periods without a record, and why
+	Rest        ledger.Rest        `json:"rest,omitzero"`  // what a run would leave undone
 	Counts      *refresh.Counts    `json:"finality,omitempty"`
 	Problems    []ledger.Problem   `json:"problems,omitempty"`
 	Unsure      string             `json:"unsure,omitempty"` // why Missing, Rest, Counts and Problems aren't known
@@ -73,9 +73,9 @@ func Status(p *wire.Program) *cobra.Command {
 		Use:     "status [job...]",
 		Aliases: []string{"gaps"},
 		Short:   "Show what is there, missing or wrong, and why, and the last run",
-		Long: `Show what the ledger holds: per table, how many partitions are final, still
-restated by the service, and reconciled with its totals; what is wrong with it,
-by day, with the command that ends it, which periods aren't due yet; of the last
+		Long: `Show, of each table, how many partitions are final, still restated by the
+service, and reconciled with its totals; what is missing or wrong, by day, with
+the command that ends it; and which periods aren't due yet. Below that, the last
 run, and where the ledger is. Of jobs that are named all days are listed. Sinks
 are asked what they hold, and nothing is asked of the service.
 
