@@ -123,23 +123,3 @@ func TestTenCommands(t *testing.T) {
 		t.Errorf("the block under the heading has %d commands", blocks[first])
 	}
 }
-
-// The guide explains every reason that the program gives, and no other.
-func TestReasonsAreExplained(t *testing.T) {
-	_, table, _ := strings.Cut(read(t, "README.md"), "| reason | what it is about |\n|---|---|\n")
-	table, _, _ = strings.Cut(table, "\n\n")
-	var guide []string
-	for line := range strings.Lines(table) {
-		guide = append(guide, strings.Split(strings.Trim(strings.Split(line, "|")[1], " "), ", ")...)
-	}
-	var program []string
-	for _, m := range regexp.MustCompile(`(?m)^\t\{"([a-z_]+)", "`).FindAllStringSubmatch(read(t,
-		"../cmd/reportferry/text/reason.go"), -1) {
-		program = append(program, m[1])
-	}
-	slices.Sort(guide)
-	slices.Sort(program)
-	if len(program) < 5 || !slices.Equal(guide, program) {
-		t.Errorf("the guide explains %v, the program gives %v", guide, program)
-	}
-}
