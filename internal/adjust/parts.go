@@ -17,11 +17,12 @@ const UsualMaxURL = 6000
 type part struct{ apps, metrics []string }
 
 // parts cuts the lists of apps and of metrics so that each address, with its query, has at most so
-// many bytes. It returns a single part if everything fits, and also if the lists can't be cut or
-// neither is what makes the address long.
+// many bytes. It returns a single part if everything fits, if the metrics can't be cut, and if
+// neither list is what makes the address long. The error says that the apps can't be asked for in
+// groups.
 func (q ReportQuery) parts(address, query string, most int) (list []part, err error) {
 	size := most - len(address)
-	apps, joins := q.Filters[appTokenIn], len(q.Sort)+len(q.Index) == 0 && q.PeriodOverPeriod == "" && !q.ReadableNames
+	apps, joinable := q.Filters[appTokenIn], len(q.Sort)+len(q.Index) == 0 && q.PeriodOverPeriod == "" && !q.ReadableNames
 	ofApps, ofMetrics := escaped(apps), escaped(q.Metrics)
 	room := size - len(query) + ofApps + ofMetrics
 	if len(query) <= size || q.DatePeriod != "" || room < size/2 {
@@ -30,7 +31,7 @@ func (q ReportQuery) parts(address, query string, most int) (list []part, err er
 	groups := [][]string{q.Metrics}
 	switch forMetrics := max(room/2, room-ofApps); {
 	case ofMetrics <= forMetrics:
-	case joins:
+	case joinable:
 		groups = inGroups(q.Metrics, forMetrics)
 		ofMetrics = forMetrics
 	default:

@@ -184,7 +184,7 @@ func (a answer) writeJSONLines(_ context.Context, w io.Writer) error {
 	})
 }
 
-// appendJSON appends a text as a JSON string, without escapes for HTML.
+// appendJSON appends a text as a JSON string.
 func appendJSON(b []byte, text string) []byte {
 	quoted, err := json.Marshal(text)
 	if err != nil {

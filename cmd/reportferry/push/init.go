@@ -35,14 +35,14 @@ guessed, and the tag is the file's name if nothing else is said. When a field is
 still missing, or the file has sums of a day, which the service doesn't take
 without Cost IDs, nothing is written and the exit code is 2.
 
-The config goes to standard output, or with -o into a new file; one that is
+The config goes to standard output, or with --out into a new file; one that is
 there is never written over. What was found goes to the other of the two.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if d.into != "" {
 				if _, err := os.Lstat(d.into); err == nil {
 					return text.RefusedError(fmt.Errorf("%s is there already, and isn't written over; name a new file "+
-						"with -o", d.into))
+						"with --out", d.into))
 				}
 			}
 			var err error
