@@ -47,25 +47,25 @@ func stages(folder string) []stage {
 	at := func(area, tests string) stage { return stage{emulator + area, tests, ""} }
 	area := strings.TrimPrefix(folder, emulator)
 	document, top := at("/conformance", ""), at("", "")
-	quick, draws := stage{emulator + "/report", "", slow}, at("/naive", "AnyQuery|Formulas|EveryMetric|Readable")
-	reports, naive := at("/report", slow), stage{emulator + "/naive", "", draws.tests}
+	quick, randomQueries := stage{emulator + "/report", "", slow}, at("/naive", "AnyQuery|Formulas|EveryMetric|Readable")
+	reports, naive := at("/report", slow), stage{emulator + "/naive", "", randomQueries.tests}
 	switch area {
 	case "/apps", "/sharing":
 		return []stage{document, at(area, ""), top}
 	case "/spend":
-		return []stage{document, at(area, ""), top, draws, quick, reports}
+		return []stage{document, at(area, ""), top, randomQueries, quick, reports}
 	case "/report":
-		return []stage{quick, document, reports, draws, top, naive}
+		return []stage{quick, document, reports, randomQueries, top, naive}
 	case "/metrics":
-		return []stage{draws, quick, at(area, ""), reports, document, top, naive}
+		return []stage{randomQueries, quick, at(area, ""), reports, document, top, naive}
 	case "/facts":
-		return []stage{document, draws, quick, at(area, ""), reports, top, naive}
+		return []stage{document, randomQueries, quick, at(area, ""), reports, top, naive}
 	case "/reading": // the names in this package also appear on a documentation page
 		return []stage{at(area, ""), {"internal/house", "Readings", ""}, document, top}
 	case "/store":
 		return []stage{at(area, ""), document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick}
 	default: // packages that every area uses
-		return []stage{document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick, reports, draws,
+		return []stage{document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick, reports, randomQueries,
 			naive}
 	}
 }

@@ -117,7 +117,7 @@ func TestTheCatalogueIsTold(t *testing.T) {
 	deadline = "4s"
 	want(130, "START", "ABORT")
 	s.admin(t, http.MethodPut, "faults", []string{})
-	p.env = append(p.env, "OPENLINEAGE_DISABLED=true")
+	deadline, p.env = "1m", append(p.env, "OPENLINEAGE_DISABLED=true")
 	want(0)
 }
 

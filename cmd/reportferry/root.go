@@ -33,8 +33,8 @@ import (
 var kinds = map[string]wire.Maker{
 	"report":  wire.Report,
 	"events":  wire.Events,
-	"spend":   wire.Pushed,
-	"sharing": wire.Pushed,
+	"spend":   wire.PushJobOfRun,
+	"sharing": wire.PushJobOfRun,
 	"apps":    wire.Apps,
 }
 

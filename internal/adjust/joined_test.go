@@ -21,7 +21,7 @@ func many(from, until int) ReportQuery {
 		q.Metrics = append(q.Metrics, fmt.Sprintf("a metric of a long name %03d_events", n))
 	}
 	q.Metrics = append(q.Metrics, "ecpi_all")
-	q.Additive = q.Metrics[:101]
+	q.ZeroWhenAbsent = q.Metrics[:101]
 	q.From, q.Until = date(2026, 1, from), date(2026, 1, until)
 	return q
 }

@@ -22,7 +22,8 @@ type part struct{ apps, metrics []string }
 // groups.
 func (q ReportQuery) parts(address, query string, most int) (list []part, err error) {
 	size := most - len(address)
-	apps, joinable := q.Filters[appTokenIn], len(q.Sort)+len(q.Index) == 0 && q.PeriodOverPeriod == "" && !q.ReadableNames
+	apps := q.Filters[appTokenIn]
+	joinable := len(q.Sort)+len(q.Index) == 0 && q.PeriodOverPeriod == "" && !q.ReadableNames
 	ofApps, ofMetrics := escaped(apps), escaped(q.Metrics)
 	room := size - len(query) + ofApps + ofMetrics
 	if len(query) <= size || q.DatePeriod != "" || room < size/2 {

@@ -28,13 +28,15 @@ type ReportQuery struct {
 	// Zone is a zone by name, with From and Until. The service isn't known to take names, and may
 	// ignore what it doesn't take. So the zone's offset is worked out and sent as utc_offset. The
 	// days may take several requests: see Offset.
-	Zone     *time.Location
-	Summable bool // all metrics add up over hours, and no filter of rows looks at one: pieces may be added
+	Zone *time.Location
+	// Summable is true when all metrics add up over hours and over apps, and no filter compares a
+	// metric, so that the answers of several requests may be added.
+	Summable bool
 
-	// Additive are the metrics that are 0 in a row without them. Where metrics are asked for in
-	// groups, because an address has no room for all, a row may be in the answer for one group and
-	// not in another's. Metrics that aren't Additive are empty in such a row.
-	Additive []string
+	// ZeroWhenAbsent are the metrics that are 0 in a row without them. Where metrics are asked for
+	// in groups, because an address has no room for all, a row may be in the answer for one group
+	// and not in another's. Other metrics are empty in such a row.
+	ZeroWhenAbsent []string
 
 	Currency         string // ISO 4217; may be empty beside a DatePeriod, for the account's own
 	PeriodOverPeriod string // previous_week and such; sent when not empty
@@ -133,8 +135,8 @@ func (q ReportQuery) checkPeriod() error {
 }
 
 // setZone sets one zone, because it isn't documented which of two the service would prefer. A query
-// that is asked for in pieces is never sent as a whole. It is encoded all the same, as what the sum
-// of the pieces answers, and then has the zone by name.
+// that is asked for in pieces is never sent as a whole. Its encoding only names the whole report,
+// and has the zone by name.
 func (q ReportQuery) setZone(v url.Values) error {
 	if q.Zone != nil {
 		if q.UTCOffset+q.TimezoneID != "" {

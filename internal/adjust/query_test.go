@@ -100,7 +100,7 @@ func parameterCases() map[string]parameterCase {
 			q.UTCOffset, q.Zone, q.Summable = "", berlin(),
 				true
 		}, map[string]string{"utc_offset": "+01:00"}},
-		"Additive": {func(q *ReportQuery) { q.Additive = []string{"installs"} }, nil},
+		"ZeroWhenAbsent": {func(q *ReportQuery) { q.ZeroWhenAbsent = []string{"installs"} }, nil},
 		"HourBetween": {func(q *ReportQuery) { q.HourBetween = "-10h:-0h" },
 			map[string]string{"hour__between": "-10h:-0h"}},
 		"PeriodOverPeriod": {func(q *ReportQuery) { q.PeriodOverPeriod = "previous_week" },

@@ -163,12 +163,12 @@ func (s *sum) join(other *sum) error {
 	return nil
 }
 
-// row returns the cells of a row. A metric that no answer has had is 0 if it is Additive, or else
-// empty.
+// row returns the cells of a row. A metric that no answer has had is 0 if it is among
+// ZeroWhenAbsent, or else empty.
 func (s *sum) row(key string) []string {
 	row := slices.Clone(s.rows[key].dimensions)
 	for i, a := range s.rows[key].amounts {
-		if cell := a.String(); a.given || !slices.Contains(s.q.Additive, s.q.Metrics[i]) {
+		if cell := a.String(); a.given || !slices.Contains(s.q.ZeroWhenAbsent, s.q.Metrics[i]) {
 			row = append(row, cell)
 		} else {
 			row = append(row, "0")

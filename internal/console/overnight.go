@@ -69,7 +69,7 @@ func (c *Console) overnight(ctx context.Context, _ vars) (view, error) {
 		Jobs  []overnightJob
 		Still []string // jobs in which nothing moved
 	}
-	body.Since = s.now.Add(-lately)
+	body.Since = s.now.Add(-comparedAge)
 	all := make([]overnightJob, len(s.jobs))
 	g := &errgroup.Group{}
 	g.SetLimit(readers)
@@ -113,7 +113,7 @@ func (o *overnightJob) fill(s snapshot, j JobStatus, changed tableHistory) {
 	}
 	paged := j.State.withPage()
 	moves := slices.DeleteFunc(refresh.Moves(changed.records, done),
-		func(m refresh.Move) bool { return m.Now.Before(s.now.Add(-lately)) })
+		func(m refresh.Move) bool { return m.Now.Before(s.now.Add(-comparedAge)) })
 	o.Moves = len(moves)
 	var days []civil.Date
 	for _, m := range moves {

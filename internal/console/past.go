@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// lately is how old the numbers are that today's are compared with.
-const lately = 24 * time.Hour
+// comparedAge is the age of the numbers with which the pages compare today's.
+const comparedAge = 24 * time.Hour
 
 // A past keeps what was read of the history of one job's table.
 type past struct {
@@ -37,7 +37,7 @@ const mostOlder = 100
 func (c *Console) changed(ctx context.Context, s snapshot, j Job) (tableHistory, error) {
 	return c.pasts[j.Name].changed.get(s.now, c.o.Age, func() (tableHistory, error) {
 		return c.readHistory(ctx, j, func(ctx context.Context, t *ledger.Table) ([]ledger.Record, error) {
-			return t.Changed(ctx, s.now.Add(-lately))
+			return t.Changed(ctx, s.now.Add(-comparedAge))
 		})
 	})
 }

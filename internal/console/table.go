@@ -72,7 +72,7 @@ func (c *Console) table(ctx context.Context, s snapshot, j JobStatus) view {
 	b.Runs, b.Oldest = freshness(s, j)
 	changed, err := c.changed(ctx, s, j.Job)
 	b.Unread, b.Rebaselined = err, wording.Rebaselined(changed.rebaselined)
-	had := earlierOf(changed, s.now.Add(-lately))
+	had := earlierOf(changed, s.now.Add(-comparedAge))
 	names := namesOf(all)
 	recent := all[max(0, len(all)-min(newestPages, max(leastDays, mostCells/len(names)))):]
 	for _, name := range names {
@@ -135,7 +135,7 @@ func (c *Console) series(ctx context.Context, names vars) (view, error) {
 		return view{}, errNoPage
 	}
 	changed, err := c.changed(ctx, s, j.Job)
-	had := earlierOf(changed, s.now.Add(-lately))
+	had := earlierOf(changed, s.now.Add(-comparedAge))
 	body := struct {
 		Job, Number string
 		Unread      error

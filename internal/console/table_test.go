@@ -118,7 +118,7 @@ func TestNumbersOfADayAgo(t *testing.T) {
 		return e
 	}
 	had := earlierOf(tableHistory{records: []ledger.Record{day(1, 1, 60, "1"), day(1, 2, 30, "2"), day(1, 3, 20, "3"),
-		day(1, 4, 2, "4"), day(2, 1, 3, "7"), day(3, 1, 40, "5"), day(3, 2, 4, "5.0")}}, noon.Add(-lately))
+		day(1, 4, 2, "4"), day(2, 1, 3, "7"), day(3, 1, 40, "5"), day(3, 2, 4, "5.0")}}, noon.Add(-comparedAge))
 	for _, c := range []struct {
 		now  ledger.Record
 		want number

@@ -9,10 +9,10 @@ const idleBlocks = 16
 // moves pages to the disk until the rest fits the converter's share of the memory. Which row groups
 // are written depends only on the rows so far: the share decides only where pages wait.
 //
-// Where days come one after the other, which is the order that the service is asked for, a day's
-// row groups don't depend on the other days either: days that got their last row are written first,
-// and a group that waits alone ends at a page (see grown), unless one page of texts is larger than
-// all that may wait.
+// The service is asked for days one after the other. Then a day's row groups don't depend on the
+// other days either: days that got their last row are written first, and a group that waits alone
+// ends at a page (see flushIfFull). The exception is a page of texts that is larger than all that
+// may wait.
 func (c *Converter) makeRoom() error {
 	c.blocks++
 	for {
@@ -47,17 +47,17 @@ func (c *Converter) before(p, q *partition) bool {
 	return p.group.Weight() > q.group.Weight()
 }
 
-// grown writes a partition's group if it is at the end of a page and has become as large as a
+// flushIfFull writes a partition's group if it is at the end of a page and has become as large as a
 // single group may be.
-func (c *Converter) grown(p *partition) error {
+func (c *Converter) flushIfFull(p *partition) error {
 	if p.group.Paged() && (p.group.Full() || p.group.Weight() > c.budget.weight()) {
 		return c.flush(p)
 	}
 	return nil
 }
 
-// begun makes sure that a partition has a group for its next rows.
-func (c *Converter) begun(p *partition) {
+// ensureGroup makes sure that a partition has a group for its next rows.
+func (c *Converter) ensureGroup(p *partition) {
 	if p.group == nil {
 		p.group = c.pool.Group(p.raw)
 	}

@@ -85,7 +85,7 @@ func (c *Converter) gather(from, rows int) {
 			continue
 		}
 		p := c.partitions[i]
-		c.begun(p)
+		c.ensureGroup(p)
 		p.group.Begin(int(n))
 		c.room[i] = int32(len(b.members)) // from here on, its index among the members
 		b.members = append(b.members, member{partition: p, group: p.group, rows: b.order[first : first+n],
@@ -133,7 +133,7 @@ func (c *Converter) convert(s source) (bool, error) {
 		for _, row := range m.rows {
 			m.partition.digest.add(b.hashes[row])
 		}
-		if err := c.grown(m.partition); err != nil {
+		if err := c.flushIfFull(m.partition); err != nil {
 			return false, err
 		}
 	}

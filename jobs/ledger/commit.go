@@ -67,7 +67,7 @@ func (t *Table) CommitAll(ctx context.Context, by *Lease, list []Record) []error
 				case err == nil && slices.Contains(lost, list[i].Partition):
 					errs[i] = t.lost(list[i])
 				case err == nil && by != nil && !list[i].Doubt:
-					by.recorded(list[i].Partition)
+					by.markRecorded(list[i].Partition)
 				}
 			}
 			about.End(errs[of[0]])
@@ -86,7 +86,7 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 	if by != nil {
 		token = by.token
 		for _, e := range batch {
-			by.record(e.Partition)
+			by.markSent(e.Partition)
 		}
 	}
 	t.mu.Lock()

@@ -24,8 +24,8 @@ type lease struct {
 	Task  string    `json:"task,omitempty"`  // platform's name of the task; its next attempt takes over at once
 	Until time.Time `json:"until,omitzero"`  // zero: the lease was given back, and the partition is in doubt
 	Doubt bool      `json:"doubt,omitempty"` // the partition was in doubt when it was leased, or came to be since
-	// Late: a run that had lost the partition put something meanwhile, so that a record doesn't end
-	// the doubt.
+	// Late is true when a run that had lost the partition has put something since. A record then
+	// doesn't end the doubt.
 	Late    bool     `json:"late,omitempty"`
 	Earlier []string `json:"earlier,omitempty"` // tokens of earlier leases whose owners may still put something
 }
@@ -42,8 +42,8 @@ type Lease struct {
 	open map[civil.Date]bool // the partitions that aren't recorded yet; true: something of them may have been put
 	sent map[civil.Date]bool // open partitions whose record was sent, which may have ended their lease already
 
-	working map[string]bool // the months in which nothing has been committed yet
-	allPut  func()          // see WithPut; may be nil
+	uncommitted map[string]bool // the months in which nothing has been committed yet
+	allPut      func()          // see WithPut; may be nil
 }
 
 // A HeldError says which run has leased a partition.
@@ -63,7 +63,7 @@ func (e *HeldError) Error() string {
 // leased one of the partitions, the error is a *HeldError.
 func (t *Table) Begin(ctx context.Context, run string, partitions []civil.Date) (*Lease, error) {
 	l := &Lease{table: t, run: run, token: rand.Text(), open: map[civil.Date]bool{}, sent: map[civil.Date]bool{},
-		working: map[string]bool{}}
+		uncommitted: map[string]bool{}}
 	for _, p := range partitions {
 		l.open[p] = false
 	}
@@ -188,7 +188,7 @@ func (l *Lease) renew(leases map[civil.Date]lease, open []civil.Date, now time.T
 	for _, p := range open {
 		had := leases[p]
 		if had.Token != l.token {
-			if l.recording(p) {
+			if l.wasSent(p) {
 				continue
 			}
 			return l.overtaken(p)
@@ -212,7 +212,7 @@ func (l *Lease) giveBack(leases map[civil.Date]lease, open []civil.Date, _ time.
 	changed := false
 	for _, p := range open {
 		had, leased := leases[p]
-		mine, put := leased && had.Token == l.token, l.put(p)
+		mine, put := leased && had.Token == l.token, l.mayHavePut(p)
 		switch {
 		case put && (mine || !leased):
 			leases[p] = lease{Token: l.token, Run: l.run, Doubt: true, Earlier: had.Earlier}
@@ -250,30 +250,30 @@ func (l *Lease) set(p civil.Date, put bool) {
 	}
 }
 
-// put reports whether something of a partition may have been put.
-func (l *Lease) put(p civil.Date) bool {
+// mayHavePut reports whether something of a partition may have been put.
+func (l *Lease) mayHavePut(p civil.Date) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open[p]
 }
 
-// record notes that the record of a partition is about to be sent.
-func (l *Lease) record(p civil.Date) {
+// markSent notes that the record of a partition is about to be sent.
+func (l *Lease) markSent(p civil.Date) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sent[p] = true
 }
 
-// recording reports whether a record of the partition was sent. Whether it took effect is known
+// wasSent reports whether a record of the partition was sent. Whether it took effect is known
 // from the answer to that record.
-func (l *Lease) recording(p civil.Date) bool {
+func (l *Lease) wasSent(p civil.Date) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sent[p]
 }
 
-// recorded notes that a partition is recorded, which has ended its lease.
-func (l *Lease) recorded(p civil.Date) {
+// markRecorded notes that a partition is recorded, which has ended its lease.
+func (l *Lease) markRecorded(p civil.Date) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, p)
@@ -284,7 +284,7 @@ func (l *Lease) recorded(p civil.Date) {
 func (l *Lease) End(ctx context.Context) error {
 	l.Stop()
 	defer l.Lose(nil)
-	for name := range maps.Clone(l.working) {
+	for name := range maps.Clone(l.uncommitted) {
 		l.leave(name)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -314,7 +314,7 @@ func (l *Lease) Check(ctx context.Context) error {
 				return err
 			}
 			for _, p := range l.openIn(name) {
-				if l.table.leaseOf(p).Token != l.token && !l.recording(p) {
+				if l.table.leaseOf(p).Token != l.token && !l.wasSent(p) {
 					return l.overtaken(p)
 				}
 			}

@@ -278,7 +278,7 @@ func TestRecordsAndLeases(t *testing.T) {
 	e.Seq = 1
 	_, _, err := table.commitMonth(t.Context(), a, "2026-01", []Record{e})
 	check(t, errors.Join(err, a.renewAll(t.Context()), a.Check(t.Context()), a.Leased()))
-	a.recorded(e.Partition)
+	a.markRecorded(e.Partition)
 	a.Putting(days(2)[0])
 	check(t, a.End(t.Context()))
 

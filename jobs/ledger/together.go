@@ -24,7 +24,7 @@ func (l *Lease) join(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, name := range months {
-		l.working[name] = true
+		l.uncommitted[name] = true
 		t.working[name]++
 	}
 }
@@ -35,10 +35,10 @@ func (l *Lease) leave(name string) (others bool) {
 	t := l.table
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !l.working[name] {
+	if !l.uncommitted[name] {
 		return false
 	}
-	delete(l.working, name)
+	delete(l.uncommitted, name)
 	t.working[name]--
 	return t.working[name] > 0
 }

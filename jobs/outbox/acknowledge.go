@@ -29,7 +29,7 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 	s.acknowledged = append(s.acknowledged, l.row)
 	s.live--
 	if now&^store.Doubt != store.Unknown {
-		s.given = 0
+		s.doubtsInARow = 0
 	} else if s.queues.ordered {
 		s.work.stick(l)
 	}

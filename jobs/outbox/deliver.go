@@ -48,20 +48,20 @@ func (s *sender[V]) deliver(ctx context.Context, l delivery[V]) {
 	}
 }
 
-// mostGiven is how many records in a row may be in doubt before the file is left for the next run.
-const mostGiven = 8
+// mostDoubts is how many records in a row may be in doubt before the file is left for the next run.
+const mostDoubts = 8
 
 // giveUp notes that a record is in doubt. It stops the sending of further records when the process
-// is being stopped, or after mostGiven records in a row.
+// is being stopped, or after mostDoubts records in a row.
 func (s *sender[V]) giveUp(ctx context.Context, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.given++
+	s.doubtsInARow++
 	s.lost = err
 	switch {
 	case ctx.Err() != nil:
 		s.halted = true
-	case s.given >= mostGiven:
+	case s.doubtsInARow >= mostDoubts:
 		s.failLocked(err)
 	}
 }

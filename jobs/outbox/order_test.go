@@ -176,7 +176,7 @@ func TestOrderGivenUp(t *testing.T) {
 	if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ErrUnknown) {
 		t.Error(err)
 	}
-	if n := len(r.service.got); n > 5+2*mostGiven {
+	if n := len(r.service.got); n > 5+2*mostDoubts {
 		t.Errorf("%d records were tried", n)
 	}
 }

@@ -49,7 +49,7 @@ type sender[V any] struct {
 	sums         map[string]store.Sum
 	sent         int64
 	resent       int64
-	given        int   // how many records in a row are in doubt
+	doubtsInARow int   // how many records in a row are in doubt
 	lost         error // the error of the last record in doubt
 }
 

@@ -15,8 +15,8 @@ import (
 // for a new one.
 const remembered = 400 * 24 * time.Hour
 
-// Requeue makes the records in doubt of a file pending again, so that the next Do sends them. An
-// empty name means all files. It returns how many records it has changed.
+// Requeue makes the records of a file whose outcome is unknown pending again, so that the next Do
+// sends them. An empty name means all files. It returns how many records it has changed.
 func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) {
 	err = o.Hold(ctx, func(ctx context.Context, l *Lease) error {
 		for _, p := range l.Pushes {
@@ -63,7 +63,7 @@ func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 		for _, p := range l.Pushes {
 			if p.Age(now) > o.o.Keep && !p.Head.Pruned {
 				if p.Head.Pruned, p.States = true, nil; p.Open() {
-					p.Head.Ended = now.UTC() // its numbers are held for as long again
+					p.Head.Ended = now.UTC() // the numbers of its segments stay taken for another Keep
 				}
 			}
 		}

@@ -62,7 +62,7 @@ func (t *Table) PublishAll(ctx context.Context, l *ledger.Lease, list []Publicat
 		}
 		looked = looked || a.looked
 	}
-	t.giveNotice(ctx, attempts)
+	t.callBeforeRebaseline(ctx, attempts)
 	var lost error
 	if looked {
 		lost = l.Check(ctx)

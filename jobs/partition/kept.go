@@ -12,15 +12,16 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// refuses remembers that a target keeps no partition before oldest.
-func (t *Table) refuses(target ledger.Target, oldest civil.Date) {
+// noteOldest remembers that a target keeps no partition before oldest.
+func (t *Table) noteOldest(target ledger.Target, oldest civil.Date) {
 	l := t.listed(target)
 	l.table.Oldest = oldest
 	t.keep(target, l)
 }
 
-// kept returns the window without the partitions that no target would keep. These are logged; it is
-// an error if nothing else is due, unless all of them were fetched before.
+// kept returns the window without the partitions that no target would keep. These are logged. If
+// nothing else is due, it is an error for a partition that is missing, asked for by a person, or
+// new to a target.
 func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 	var left, old []refresh.Due
 	oldest := t.Oldest()
@@ -35,7 +36,7 @@ func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 		return w, nil
 	}
 	w.Due = left
-	err := fmt.Errorf("fetch %s of %s: %w; nothing was fetched", old[0].Partition, t.Name(), &sinks.NotKept{
+	err := fmt.Errorf("fetch %s of %s: %w; it isn't fetched", old[0].Partition, t.Name(), &sinks.NotKept{
 		Oldest: oldest, Because: "the table deletes them because of their age; let it keep them for longer, or " +
 			"begin later",
 	})

@@ -73,9 +73,9 @@ type Table struct {
 	*ledger.Table
 	o Options
 
-	worked atomic.Bool // a window was begun
-	stale  atomic.Bool // a window was begun after the table was last read from the ledger
-	notice notice
+	worked           atomic.Bool // a window was begun
+	stale            atomic.Bool // a window was begun after the table was last read from the ledger
+	beforeRebaseline beforeRebaseline
 
 	mu     sync.Mutex
 	seen   map[string]listing       // what each target held when it was last listed, by the target's identity

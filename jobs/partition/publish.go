@@ -274,7 +274,7 @@ func (t *Table) put(ctx context.Context, by *guard, a *attempt) (size int64, err
 		about.End(err)
 		var old *sinks.NotKept
 		if errors.As(err, &old) {
-			t.refuses(target, old.Oldest)
+			t.noteOldest(target, old.Oldest)
 			if len(t.o.Targets) > 1 || t.o.derived { // others may keep it, or it is derived and not waited for
 				r, err = sinks.Receipt{}, nil
 				if a.Warn != nil {

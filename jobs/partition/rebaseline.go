@@ -7,26 +7,26 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A notice has the function that is called before rows are put beside others that mean something
-// else.
-type notice struct {
-	give func(context.Context) error // nil: there is none
+// A beforeRebaseline has the function that is called before rows are put beside others that mean
+// something else.
+type beforeRebaseline struct {
+	call func(context.Context) error // nil: there is none
 	// The IDs of the shapes that were compared already. The channel is used as a mutex, because
 	// testing/synctest knows when a channel blocks.
 	shapes chan map[string]bool
 }
 
-// BeforeRebaseline makes the table call give before it puts the first part that means something
-// else than a recorded partition. If give fails, nothing is put, and it is called again for the
-// next part.
-func (t *Table) BeforeRebaseline(give func(context.Context) error) {
-	t.notice = notice{give, make(chan map[string]bool, 1)}
-	t.notice.shapes <- map[string]bool{}
+// BeforeRebaseline makes the table call a function before it puts the first part that means
+// something else than a recorded partition. If the function fails, neither that part nor those
+// behind it in the same Publish are put, and it is called again by the next Publish.
+func (t *Table) BeforeRebaseline(call func(context.Context) error) {
+	t.beforeRebaseline = beforeRebaseline{call, make(chan map[string]bool, 1)}
+	t.beforeRebaseline.shapes <- map[string]bool{}
 }
 
-// giveNotice calls the notice's function if something that is to be put requires it.
-func (t *Table) giveNotice(ctx context.Context, publications []*attempt) {
-	if t.notice.give == nil {
+// callBeforeRebaseline calls the function if something that is to be put requires it.
+func (t *Table) callBeforeRebaseline(ctx context.Context, publications []*attempt) {
+	if t.beforeRebaseline.call == nil {
 		return
 	}
 	var err error
@@ -35,7 +35,7 @@ func (t *Table) giveNotice(ctx context.Context, publications []*attempt) {
 			continue
 		}
 		if err == nil {
-			err = t.compareMeanings(ctx, p)
+			err = t.callIfMeaningDiffers(ctx, p)
 		}
 		if p.Err = err; err != nil {
 			p.Err = fmt.Errorf("put %s/%s: %w", t.Name(), p.Part.Partition, err)
@@ -43,13 +43,13 @@ func (t *Table) giveNotice(ctx context.Context, publications []*attempt) {
 	}
 }
 
-// compareMeanings calls the notice's function if the part of a publication means something else
+// callIfMeaningDiffers calls the function if the part of a publication means something else
 // than a recorded partition.
-func (t *Table) compareMeanings(ctx context.Context, p *attempt) error {
+func (t *Table) callIfMeaningDiffers(ctx context.Context, p *attempt) error {
 	var compared map[string]bool
 	select {
-	case compared = <-t.notice.shapes:
-		defer func() { t.notice.shapes <- compared }()
+	case compared = <-t.beforeRebaseline.shapes:
+		defer func() { t.beforeRebaseline.shapes <- compared }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -66,7 +66,7 @@ func (t *Table) compareMeanings(ctx context.Context, p *attempt) error {
 	}
 	for _, how := range stale {
 		if how.Rebased && !compared[p.e.Shape] {
-			if err := t.notice.give(ctx); err != nil {
+			if err := t.beforeRebaseline.call(ctx); err != nil {
 				return err
 			}
 			break
@@ -78,10 +78,10 @@ func (t *Table) compareMeanings(ctx context.Context, p *attempt) error {
 
 // DescribeMixed makes targets say in their descriptions of the table whether its partitions have
 // two meanings.
-func (t *Table) DescribeMixed(ctx context.Context, are bool) error {
+func (t *Table) DescribeMixed(ctx context.Context, mixed bool) error {
 	for _, target := range t.o.Targets {
 		if sink, ok := target.Sink.(sinks.Describer); ok {
-			if err := sink.Mixed(ctx, t.Name(), are); err != nil {
+			if err := sink.Mixed(ctx, t.Name(), mixed); err != nil {
 				return &SinkError{fmt.Errorf("describe %s in %s: %w", t.Name(), target.Name, err)}
 			}
 		}

@@ -159,7 +159,7 @@ func (r Rules) trouble(e ledger.Record) Condition {
 		return Differs
 	case r.Suspected[e.Partition] && r.doubtful(e):
 		return Suspicious
-	case e.Fetched.Before(r.Leaving[e.Partition]):
+	case e.Fetched.Before(r.MovedButLeft[e.Partition]):
 		return MovedAndLeft
 	case e.Moved:
 		return ChangedFinal

@@ -35,7 +35,7 @@ func TestCalendar(t *testing.T) {
 	put("2026-01-06", "2026-01-07T06:00", nil)
 	put("2026-01-07", "2026-01-07T06:00", nil)
 	put("2026-01-08", "2026-01-09T06:00", func(e *ledger.Record) { e.State = ledger.Publishing })
-	r.Leaving = map[civil.Date]time.Time{date("2026-01-04"): moment("2026-01-09T06:00"),
+	r.MovedButLeft = map[civil.Date]time.Time{date("2026-01-04"): moment("2026-01-09T06:00"),
 		date("2026-01-01"): moment("2026-01-01T06:00")}
 	runs := []ledger.Run{{ID: "r2", Results: []ledger.Result{{Job: "j",
 		Failures: []ledger.Failure{failure("2026-01-09", "no")}}}}}

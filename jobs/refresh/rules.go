@@ -8,7 +8,7 @@
 //	            fetched while unfinished, or within the lookback
 //	           ┌──────────────── restating ◀──────────────┐
 //	           ▼                                          │
-//	missing ─ due ─ fetched ─▶ recorded ─ lookback over ──┴─ horizons over ─▶ settled
+//	missing ─ due ─ fetched ─▶ recorded ─ lookback over ──┴─ horizons over ─▶ final
 //	           ▲                  │
 //	           └──────────────────┘  interrupted, new sink, changed outside, rebaseline, missing columns
 //
@@ -43,9 +43,8 @@ type Rules struct {
 	Schedule   cron.Schedule   // nil fires always
 	Targets    []ledger.Target // of the job
 
-	// Stale says why partitions of a shape must be fetched again, by the shape's ID. Like every
-	// recorded partition that isn't final, they are due even before Start, unless Through says that
-	// a range was asked for.
+	// Stale says why partitions of a shape must be fetched again, by the shape's ID. They are due
+	// even before Start, unless Through says that a range was asked for.
 	Stale map[string]ledger.Stale
 
 	LaterColumns bool // a partition that only lacks columns isn't due
@@ -71,9 +70,9 @@ type Rules struct {
 	// see Suspected.
 	Suspected map[civil.Date]bool
 
-	// Leaving are partitions that have moved like those in Moved, in a job that leaves them as
+	// MovedButLeft are partitions that have moved like those in Moved, in a job that leaves them as
 	// recorded.
-	Leaving map[civil.Date]time.Time
+	MovedButLeft map[civil.Date]time.Time
 
 	Snapshots      bool     // partitions are made during their period, and never afterwards
 	Only           []Reason // the reasons for which partitions are due; nil means any
@@ -81,9 +80,10 @@ type Rules struct {
 	IgnoreLedger   bool
 }
 
-// Days returns the days that the service is asked for when consecutive partitions are fetched: from
-// is included, and until is excluded. A period is asked for with all of its days, even when it is
-// unfinished. A Whole table asks for all days from Start to the newest that may be fetched.
+// Days returns the days that the service is asked for when a row of consecutive partitions is
+// fetched: from is included, and until is excluded. A period is asked for with all of its days,
+// even when it is unfinished. A Whole table asks for all days from Start to the newest that may be
+// fetched.
 func (r Rules) Days(now time.Time, row []civil.Date) (from, until civil.Date) {
 	if r.Period == Whole {
 		return r.Start, r.newest(now).AddDays(1)

@@ -343,9 +343,9 @@ func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 		q.Filters = withFilter(q.Filters, appTokenIn, apps)
 	}
 	if f.incomparable() == "" { // otherwise a row that isn't 0 may be left out
-		q.Additive = f.cols.additive()
+		q.ZeroWhenAbsent = f.cols.additive()
 		q.Summable = !slices.ContainsFunc(q.Metrics, func(slug string) bool {
-			return !slices.Contains(q.Additive,
+			return !slices.Contains(q.ZeroWhenAbsent,
 				slug)
 		})
 	}

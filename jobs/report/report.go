@@ -312,7 +312,7 @@ func (p *plan) allRules(ctx context.Context) (refresh.Rules, error) {
 		return rules, err
 	}
 	checks, err := p.readDriftChecks(ctx)
-	rules.Leaving = checks.Moved()
+	rules.MovedButLeft = checks.Moved()
 	return rules, err
 }
 

@@ -85,7 +85,7 @@ func TestEveryCondition(t *testing.T) {
 		}, command: backfill, wrong: true},
 		refresh.MovedAndLeft: {change: func(r *refresh.Rules,
 			e *ledger.Record) {
-			r.Leaving = map[civil.Date]time.Time{e.Partition: now}
+			r.MovedButLeft = map[civil.Date]time.Time{e.Partition: now}
 		}, command: backfill, wrong: true},
 		refresh.ChangedFinal: {change: func(_ *refresh.Rules, e *ledger.Record) { e.Moved = true },
 			command: "history daily --from 2026-01-21 --to 2026-01-21"},
@@ -282,7 +282,7 @@ func TestWhatTheLastRunSaw(t *testing.T) {
 func TestChangedBeforeAndLeftNow(t *testing.T) {
 	r, done := table()
 	e := done[first]
-	e.Moved, r.Leaving = true, map[civil.Date]time.Time{first: now}
+	e.Moved, r.MovedButLeft = true, map[civil.Date]time.Time{first: now}
 	done[first] = e
 	if list := status.Inspect(now, "daily", "report", r, done, ledger.Past{}).Problems; len(list) != 1 ||
 		list[0].Condition != string(refresh.MovedAndLeft) || !list[0].Wrong {

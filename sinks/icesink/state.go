@@ -37,15 +37,16 @@ func (t *loaded) state(ctx context.Context, at place) (s state, err error) {
 	return s, err
 }
 
-// trace goes back over the snapshots to the newest put into the partition. Any later change of the
-// partition that doesn't only rewrite files has changed its rows, and makes the state foreign.
+// trace goes back over the snapshots to the newest put into the partition. A later change of the
+// partition by another program, unless it only rewrites files, has changed its rows, and makes the
+// state foreign.
 func (t *loaded) trace(ctx context.Context, at place, s *state) error {
 	for snapshot := t.CurrentSnapshot(); snapshot != nil; snapshot = t.parent(snapshot) {
-		if of, is := putTold(snapshot, at); is {
+		if of, is := stampInSummary(snapshot, at); is {
 			s.stamp = of
 			return nil
 		}
-		if snapshot.Summary != nil && snapshot.Summary.Operation == table.OpReplace || puts(snapshot) {
+		if snapshot.Summary != nil && snapshot.Summary.Operation == table.OpReplace || madeByUs(snapshot) {
 			continue
 		}
 		touches, err := t.touches(ctx, snapshot, at)
@@ -57,8 +58,9 @@ func (t *loaded) trace(ctx context.Context, at place, s *state) error {
 			return nil
 		}
 	}
-	// The put's snapshot is no longer kept. A job that rewrites a file takes it out of the table.
-	// So if a file of this program is still there, the files beside it were added.
+	// The put's snapshot is no longer kept. If nobody has touched the partition since, its files
+	// are whole. A job that rewrites them removes the files of this program. If one of these is
+	// still there, somebody has added the others.
 	s.foreign = !s.holding.whole() || slices.ContainsFunc(s.holding.files, func(f iceberg.DataFile) bool {
 		_, ours := at.stampOf(f.FilePath())
 		return ours
@@ -73,8 +75,8 @@ func (t *loaded) parent(s *table.Snapshot) *table.Snapshot {
 	return t.SnapshotByID(*s.ParentSnapshotID)
 }
 
-// putTold returns the stamp of a put into a partition, if the snapshot committed one.
-func putTold(s *table.Snapshot, at place) (of stamp, is bool) {
+// stampInSummary returns the stamp of a put into a partition, if the snapshot committed one.
+func stampInSummary(s *table.Snapshot, at place) (of stamp, is bool) {
 	if s.Summary == nil {
 		return of, false
 	}
@@ -85,8 +87,8 @@ func putTold(s *table.Snapshot, at place) (of stamp, is bool) {
 	return parseStamp(text)
 }
 
-// puts reports whether this program made a snapshot.
-func puts(s *table.Snapshot) bool {
+// madeByUs reports whether this program made a snapshot.
+func madeByUs(s *table.Snapshot) bool {
 	return s.Summary != nil && s.Summary.Properties[propertyRun] != ""
 }
 

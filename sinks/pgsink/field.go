@@ -94,7 +94,7 @@ func within(at place, of sinks.ColumnType) field {
 	return func(b []byte, v parquet.Value) ([]byte, error) {
 		day := int64(v.Int32())
 		if of == sinks.DateTime {
-			day = floor(v.Int64(), microsecond*24*60*60)
+			day = floor(v.Int64(), microsPerSecond*24*60*60)
 		}
 		if day < first || day >= end {
 			return b, fmt.Errorf("%s isn't in the partition, which goes from %s until before %s",
@@ -116,7 +116,7 @@ func appendDate(b []byte, days int32) []byte {
 }
 
 func appendTime(b []byte, micros int64) []byte {
-	return append8(b, uint64(micros-sinceEpoch*24*60*60*microsecond))
+	return append8(b, uint64(micros-sinceEpoch*24*60*60*microsPerSecond))
 }
 
 // numericMost is how many groups of four digits an int64 of millionths has: four before the point

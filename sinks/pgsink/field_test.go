@@ -94,7 +94,7 @@ func TestFields(t *testing.T) {
 
 // Only rows of the partition pass, to the microsecond.
 func TestWithin(t *testing.T) {
-	const day = 24 * 60 * 60 * microsecond
+	const day = 24 * 60 * 60 * microsPerSecond
 	at := place{first: epoch.AddDays(-3), end: epoch.AddDays(-2)}
 	for micros, want := range map[int64]bool{-3*day - 1: false, -3 * day: true, -2*day - 1: true, -2 * day: false} {
 		if _, err := within(at, sinks.DateTime)(nil, parquet.Int64Value(micros)); (err == nil) != want {

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	rowsAtOnce  = 256       // rows that are decoded into memory together
-	readAtOnce  = 64 << 10  // bytes of a column's chunk
-	copyAtOnce  = 128 << 10 // bytes of encoded rows after which the buffer counts as full
-	microsecond = int64(time.Second / time.Microsecond)
+	rowsAtOnce      = 256       // rows that are decoded into memory together
+	readAtOnce      = 64 << 10  // bytes of a column's chunk
+	copyAtOnce      = 128 << 10 // bytes of encoded rows after which the buffer counts as full
+	microsPerSecond = int64(time.Second / time.Microsecond)
 )
 
 // errSource marks errors of the part's file. Another attempt can't help against them.

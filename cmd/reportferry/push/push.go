@@ -58,7 +58,7 @@ func (g *group) on(cmd *cobra.Command, a wire.PushAsk, do func(ctx context.Conte
 		if err := s.OpenSpool(); err != nil {
 			return err
 		}
-		job, err := wire.Push(ctx, s, c, a)
+		job, err := wire.PushJob(ctx, s, c, a)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ left for a person. A push that leaves any ends with 3 and says how many.
 					if err != nil {
 						return nil, err
 					}
-					job, err := wire.Push(ctx, s, c, wire.PushAsk{Now: true, Files: files, First: first,
+					job, err := wire.PushJob(ctx, s, c, wire.PushAsk{Now: true, Files: files, First: first,
 						ShowIDs: g.showIDs})
 					return []jobs.Job{job}, err
 				}})

@@ -15,10 +15,11 @@ import (
 func (g *group) requeue() *cobra.Command {
 	return &cobra.Command{
 		Use:   "requeue [file...]",
-		Short: "Send records again of which nobody knows whether they were taken",
-		Long: fmt.Sprintf(`Make records pending again of which nobody knows whether they were taken:
-on_unknown: park leaves them for a person. The next run or push sends them. A
-file is named as %s status shows it; without a name, all are meant.`, g.kind),
+		Short: "Make pending again what may or may not have been taken",
+		Long: fmt.Sprintf(`With on_unknown: park a record of which nobody knows whether it was taken is
+left for a person. This makes such records pending again; the next run or push
+sends them. A file is named as %s status shows it; without a name, all are
+meant.`, g.kind),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, _ *wire.Session, c config.Job,
 				k wire.Pusher) error {

@@ -113,7 +113,7 @@ func serveJobs(cmd *cobra.Command, p *wire.Program, do runJobs, listening *conso
 	shown.Handle("/metrics", metrics)
 	shown.HandleFunc("/", d.show)
 	if listening.Address() != "" {
-		address, stop, err := listening.ShowBeside(ctx, p, d.log, shown, d.probes)
+		address, stop, err := listening.ServeWithProbes(ctx, p, d.log, shown, d.probes)
 		if err != nil {
 			return err
 		}

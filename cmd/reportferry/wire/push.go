@@ -45,26 +45,26 @@ type PushAsk struct {
 	ShowIDs bool     // sharing only: log the devices whose records weren't taken
 }
 
-// Pushed makes a job of a kind that pushes, which has no past to fetch.
-func Pushed(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
+// PushJobOfRun makes a job of a kind that pushes, which has no past to fetch.
+func PushJobOfRun(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
 	if err := a.refuseRange(c, "kind "+c.Kind+" has no past to fetch"); err != nil {
 		return jobs.Job{}, err
 	}
-	return Push(ctx, s, c, PushAsk{Now: a.Now})
+	return PushJob(ctx, s, c, PushAsk{Now: a.Now})
 }
 
-// Push makes a job of a kind that pushes, with what its own commands ask.
-func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, error) {
+// PushJob makes a job of a kind that pushes, with what its own commands ask.
+func PushJob(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, error) {
 	if c.Kind == "sharing" {
 		return s.sharing(ctx, c, a)
 	}
 	return s.spend(ctx, c, a)
 }
 
-// pushing translates the part of an entry that both kinds have, opens its buckets, and makes the
+// pushParts translates the part of an entry that both kinds have, opens its buckets, and makes the
 // client of the host that the records go to. The client has a rate limit of its own and never sends
 // the API token; host sets its address and credential.
-func (s *Session) pushing(ctx context.Context, c config.Job, p kinds.Push, a PushAsk,
+func (s *Session) pushParts(ctx context.Context, c config.Job, p kinds.Push, a PushAsk,
 	host func(*adjust.Options) error) (out files.Options, client *adjust.Client, err error) {
 	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, text.RefusedError(err)) }
 	out = files.Options{
@@ -82,32 +82,32 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p kinds.Push, a Pus
 			return out, nil, refuse(fmt.Errorf("source of %s: %w", other.Name, err))
 		}
 	}
-	shelf := &out.Shelf
-	shelf.Window, shelf.IgnoreSchedule = p.WindowDays, a.Now
-	if shelf.Schedule, err = refresh.ParseSchedule(c.Schedule, c.Zone); err != nil {
+	lookup := &out.Shelf
+	lookup.Window, lookup.IgnoreSchedule = p.WindowDays, a.Now
+	if lookup.Schedule, err = refresh.ParseSchedule(c.Schedule, c.Zone); err != nil {
 		return out, nil, refuse(err)
 	}
-	if shelf.Zone, err = time.LoadLocation(c.Zone); err != nil {
+	if lookup.Zone, err = time.LoadLocation(c.Zone); err != nil {
 		return out, nil, refuse(fmt.Errorf("zone: %w", err))
 	}
-	if shelf.Source, err = files.ParseSource(p.Source); err != nil {
+	if lookup.Source, err = files.ParseSource(p.Source); err != nil {
 		return out, nil, refuse(fmt.Errorf("source: %w", err))
 	}
 	if len(a.Files) == 0 { // a command without names gives an empty list, not nil
 		out.Quiet = p.Quiet
 	}
-	if shelf.Bucket, err = s.bucket(ctx, shelf.Source.Bucket); err != nil {
+	if lookup.Bucket, err = s.bucket(ctx, lookup.Source.Bucket); err != nil {
 		return out, nil, fmt.Errorf("job %s: source: %w", c.Name, err)
 	}
 	if out.Rejects, err = s.bucket(ctx, p.Rejects); err != nil {
 		return out, nil, fmt.Errorf("job %s: rejects: %w", c.Name, err)
 	}
 	for _, arg := range a.Files {
-		file, err := s.pushFile(ctx, arg, shelf.Source, shelf.Bucket)
+		file, err := s.pushFile(ctx, arg, lookup.Source, lookup.Bucket)
 		if err != nil {
 			return out, nil, err
 		}
-		shelf.Files = append(shelf.Files, file)
+		lookup.Files = append(lookup.Files, file)
 	}
 	if s.RunID == "" { // only a run sends anything, and needs the credential
 		return out, nil, nil

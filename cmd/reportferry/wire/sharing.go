@@ -12,7 +12,7 @@ import (
 // sharing makes a job of kind sharing.
 func (s *Session) sharing(ctx context.Context, c config.Job, a PushAsk) (jobs.Job, error) {
 	entry, service := c.Sharing, s.Config.Service
-	p, client, err := s.pushing(ctx, c, entry.Push, a, func(o *adjust.Options) (err error) {
+	p, client, err := s.pushParts(ctx, c, entry.Push, a, func(o *adjust.Options) (err error) {
 		if o.S2SURL = service.S2SURL; service.Embedded {
 			o.S2SURL = "http://embedded"
 		}

@@ -13,7 +13,7 @@ import (
 // spend makes a job of kind spend.
 func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job, error) {
 	entry, service := c.Spend, s.Config.Service
-	p, client, err := s.pushing(ctx, c, entry.Push, a, func(o *adjust.Options) (err error) {
+	p, client, err := s.pushParts(ctx, c, entry.Push, a, func(o *adjust.Options) (err error) {
 		key, getenv := service.Spend, s.getenv
 		if o.CostURL = service.CostURL; service.Embedded {
 			o.CostURL, key.Token = "http://embedded", "${KEY}"

@@ -31,7 +31,7 @@ type failure struct {
 	unreached     bool          // there was no connection
 	gone          bool          // other requests would fail as well, now and later
 	at            string        // the address that answered, if it is probably the wrong one
-	away          bool          // answered by a host that a redirect led to
+	fromOtherHost bool          // answered by a host that a redirect led to
 	own           bool          // err was returned by Read or may, and isn't the service's
 	verdict       bool          // err says for certain what became of the request, earlier attempts included
 	pause         time.Duration // what Retry-After asks for
@@ -142,16 +142,16 @@ func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time
 	text, err := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit))
 	switch {
 	case resp.StatusCode != http.StatusOK && !slices.Contains(x.Taken, resp.StatusCode):
-		return x.sort(resp, wholeWords(string(text), err))
+		return x.classify(resp, wholeWords(string(text), err))
 	case err != nil:
 		return x.broken(ctx, resp.StatusCode, err, true)
 	case isHTML(resp.Header, text):
 		f := &failure{status: resp.StatusCode, odd: true, message: pageOf(wholeWords(string(text), nil), x.veil.scrub)}
-		x.lost(f)
+		x.noteMaybeTaken(f)
 		return f
 	case tellsError(text, true):
 		f := x.errorIn(resp.StatusCode, string(text))
-		x.lost(f)
+		x.noteMaybeTaken(f)
 		return f
 	}
 	_ = x.checkDate(resp.Header, sent, true) // a warning at most: what was taken is taken
@@ -178,7 +178,7 @@ func (x *exchange) answered(ctx context.Context, resp *http.Response, sent time.
 	b := openBody(resp, w)
 	defer b.close()
 	if resp.StatusCode != http.StatusOK {
-		return x.sort(resp, errorText(b))
+		return x.classify(resp, errorText(b))
 	}
 	return x.accept(ctx, resp, b)
 }
@@ -247,13 +247,13 @@ func (x *exchange) broken(attempt context.Context, status int, err error, connec
 		f.final, f.gone = true, true
 	}
 	if connected {
-		x.lost(f)
+		x.noteMaybeTaken(f)
 	}
 	return f
 }
 
-// lost notes in f and x that a record may have taken effect: whether it did is unknown.
-func (x *exchange) lost(f *failure) {
+// noteMaybeTaken notes in f and x that a record may have taken effect: whether it did is unknown.
+func (x *exchange) noteMaybeTaken(f *failure) {
 	if !x.record() {
 		return
 	}

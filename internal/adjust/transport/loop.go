@@ -46,7 +46,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 		left: c.patience, warned: -1}
 	f := x.run()
 	if x.alone {
-		x.reach.leave(f == nil || !f.unreached)
+		x.reach.endAlone(f == nil || !f.unreached)
 	}
 	if f != nil {
 		return x.answer, x.explain(f)
@@ -123,11 +123,12 @@ func (x *exchange) once() *failure {
 		}
 	}
 	f = x.attempt(secret)
-	if f != nil && proves && errors.Is(f.err, ErrAuth) && f.status != http.StatusForbidden && !f.away && !x.refreshed {
+	if f != nil && proves && errors.Is(f.err, ErrAuth) && f.status != http.StatusForbidden && !f.fromOtherHost &&
+		!x.refreshed {
 		f = x.refresh(secret, f)
 	}
 	if f == nil || !f.unreached && x.ctx.Err() == nil {
-		x.reach.here()
+		x.reach.connected()
 	}
 	if f == nil {
 		return nil

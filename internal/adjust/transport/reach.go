@@ -17,27 +17,28 @@ import (
 type reach struct {
 	attempts int // most attempts of the request that tries alone
 
-	mu     sync.Mutex
-	heard  time.Time     // when a connection was last made
-	given  time.Time     // when a request that tried alone last gave up
-	trying chan struct{} // closed when the request that tries alone has ended; nil: there is none
+	mu            sync.Mutex
+	lastConnected time.Time     // when a connection was last made
+	lastGaveUp    time.Time     // when a request that tried alone last gave up
+	trying        chan struct{} // closed when the request that tries alone has ended; nil: there is none
 }
 
-// here notes that a connection was made.
-func (r *reach) here() {
+// connected notes that a connection was made.
+func (r *reach) connected() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.heard = time.Now()
+	r.lastConnected = time.Now()
 }
 
-// leave ends the time in which one request tries alone. there says whether the service was reached.
-func (r *reach) leave(there bool) {
+// endAlone ends the time in which one request tries alone. reached says whether the service was
+// reached.
+func (r *reach) endAlone(reached bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(r.trying)
 	r.trying = nil
-	if !there {
-		r.given = time.Now()
+	if !reached {
+		r.lastGaveUp = time.Now()
 	}
 }
 
@@ -60,11 +61,11 @@ func (x *exchange) await() error {
 // listens returns how many attempts the request may make in all, after one that found nothing
 // listening, and whether nothing can be reached. It may wait for the request that tries alone.
 func (x *exchange) listens() (most int, gone bool) {
-	met := func() bool { return time.Since(x.reach.heard) < x.patience }
+	recentlyConnected := func() bool { return time.Since(x.reach.lastConnected) < x.patience }
 	x.reach.mu.Lock()
 	defer x.reach.mu.Unlock()
 	switch {
-	case met():
+	case recentlyConnected():
 		return x.attempts, false
 	case x.reach.trying == nil && !x.alone:
 		x.reach.trying, x.alone = make(chan struct{}), true
@@ -72,12 +73,12 @@ func (x *exchange) listens() (most int, gone bool) {
 		x.reach.mu.Unlock()
 		err := x.await()
 		x.reach.mu.Lock()
-		if err == nil && met() {
+		if err == nil && recentlyConnected() {
 			return x.attempts, false
 		}
 		return 1, true
 	}
-	if time.Since(x.reach.given) < x.patience {
+	if time.Since(x.reach.lastGaveUp) < x.patience {
 		return 1, true
 	}
 	return x.reach.attempts, true
@@ -108,8 +109,8 @@ func (e *proxyError) final() bool {
 		e.status != http.StatusTooManyRequests
 }
 
-// tunnel turns a proxy's refusal to connect into a proxyError.
-func tunnel(_ context.Context, proxy *url.URL, asked *http.Request, answer *http.Response) error {
+// onProxyConnect turns a proxy's refusal to connect into a proxyError.
+func onProxyConnect(_ context.Context, proxy *url.URL, asked *http.Request, answer *http.Response) error {
 	if answer.StatusCode == http.StatusOK {
 		return nil
 	}

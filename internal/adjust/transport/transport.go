@@ -198,7 +198,7 @@ func withDefaults(o Options) Options {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConns = 0 // no limit in total, because the limit per host is enough
 		t.MaxIdleConnsPerHost = o.InFlight
-		t.OnProxyConnectResponse = tunnel
+		t.OnProxyConnectResponse = onProxyConnect
 		if o.Reach < o.Attempts { // a person waits, and a connection to an address behind a firewall may hang
 			t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 		}

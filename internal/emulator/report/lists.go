@@ -118,8 +118,8 @@ type filterSearch struct {
 	apps    []string
 }
 
-// narrows reports whether an app is left out by the list of those that are asked for.
-func (f filterSearch) narrows(a *facts.App) bool {
+// excludes reports whether an app is left out by the list of those that are asked for.
+func (f filterSearch) excludes(a *facts.App) bool {
 	return len(f.apps) > 0 && !slices.Contains(f.apps, a.Token)
 }
 
@@ -129,8 +129,9 @@ func (f filterSearch) takes(i filterItem) bool {
 		strings.Contains(strings.ToLower(i.Name), f.part)
 }
 
-// serveFiltersData answers GET /filters_data with an object of lists, one for each of
-// required_filters; all of them when none is named, as a connector's check of its credentials does.
+// serveFiltersData answers GET /filters_data with an object of lists: one for each of
+// required_filters, or all of them when none is named, because a connector checks its credentials
+// that way. When no list has an item, the answer is 204.
 func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 	v := r.URL.Query()
 	wanted := splitList(v.Get("required_filters"))
@@ -171,8 +172,8 @@ func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 		return
 	}
 	body := x.Body(r, "application/json")
-	if err := json.NewEncoder(body).Encode(answer); err == nil {
-		_ = body.Close() // the client is gone: nothing to tell it
+	if err := json.NewEncoder(body).Encode(answer); err == nil { // otherwise the client is gone
+		_ = body.Close()
 	}
 }
 
@@ -213,7 +214,7 @@ func textList(idSlug, nameSlug string) func(*Service, filterSearch) []filterItem
 	return func(s *Service, f filterSearch) []filterItem {
 		names := map[string]string{}
 		for _, a := range s.account.Apps {
-			if f.narrows(&a) {
+			if f.excludes(&a) {
 				continue
 			}
 			for _, sl := range a.Labels() {
@@ -232,7 +233,7 @@ func textList(idSlug, nameSlug string) func(*Service, filterSearch) []filterItem
 func (s *Service) appItems(f filterSearch) []filterItem {
 	var out []filterItem
 	for _, a := range s.account.Apps {
-		if f.narrows(&a) {
+		if f.excludes(&a) {
 			continue
 		}
 		item := &appItem{Currency: map[string]string{"name": "US Dollar", "code": "USD"},
@@ -253,7 +254,7 @@ func (s *Service) appItems(f filterSearch) []filterItem {
 		out = append(out, filterItem{ID: a.Token, Name: a.Name, appItem: item})
 	}
 	if more := (facts.App{Token: withoutData}); !s.opts.Readings.Is(reading.AppWithoutData, "none") &&
-		!f.narrows(&more) {
+		!f.excludes(&more) {
 		out = append(out, filterItem{ID: withoutData, Name: "Without data",
 			appItem: &appItem{Platforms: map[string]platformItem{}}})
 	}

@@ -129,7 +129,7 @@ func (b *books) book(rec record, e facts.Engagement, found bool, now time.Time) 
 		}
 		b.other++
 		r.replaced++
-		b.move(old, nil, -1)
+		b.count(old, nil, -1)
 	}
 	switch {
 	case !found:
@@ -141,7 +141,7 @@ func (b *books) book(rec record, e facts.Engagement, found bool, now time.Time) 
 	default:
 		r.state = matched
 		r.row = e.SpendRow(int(rec.pricing))
-		b.move(r, e.Fact, +1)
+		b.count(r, e.Fact, +1)
 	}
 	b.records[strings.Clone(rec.costID)] = r // a copy that doesn't keep the request in memory
 }

@@ -25,9 +25,9 @@ type entry struct {
 	sum      int64
 }
 
-// move adds a record to its row when sign is 1, and takes it out again when sign is -1. f is the
+// count adds a record to its row when sign is 1, and takes it out again when sign is -1. f is the
 // fact of a row that may be new.
-func (b *books) move(r booked, f *facts.Fact, sign int) {
+func (b *books) count(r booked, f *facts.Fact, sign int) {
 	if r.row == 0 {
 		return
 	}
@@ -50,12 +50,12 @@ func (b *books) move(r booked, f *facts.Fact, sign int) {
 	b.dirty[r.row] = true
 }
 
-// micros returns the row's spend in micros of USD. It is rounded up, so that a report in the
-// record's own currency, which rounds down, shows what was sent, where a micro of USD is no more
-// than a micro of the currency.
+// micros returns the row's spend in micros of USD, rounded up. A report in the record's own
+// currency rounds down. So it shows what was sent, unless a micro of USD is more than one of the
+// currency.
 func (row *factRow) micros() (usd int64) {
 	for _, e := range row.entries {
-		amount := e.sum * 10 // a unit is ten micros
+		amount := e.sum * 10 // sums are in units of 0.00001, which are ten micros
 		if row.pricing == facts.PayImpression {
 			amount = up(amount, 1000) // the price is for a thousand impressions
 		}

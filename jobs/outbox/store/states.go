@@ -19,12 +19,13 @@ const (
 	Duplicate              // the service has it from another row or file
 	Conflict               // the service has the record with another content
 
-	Doubt State = 8 // a flag: it may have been sent more than once
+	Doubt State = 8 // a flag: it may have been sent already
 
 	Waiting = None | Doubt // pending for a later run: an earlier record of its ID is pending or in doubt
 )
 
-// Maybe reports whether the service may have a record that is to be sent.
+// Maybe reports whether the service may have a record that is to be sent, or may get it before from
+// an earlier row, as with Waiting.
 func (s State) Maybe() bool { return s == Unknown || s&Doubt != 0 }
 
 // MaxRow is the highest row that fits an index entry.

@@ -45,7 +45,7 @@ func TestProbesBesidePages(t *testing.T) {
 		{"--listen=127.0.0.1:0 --token=${TOKEN}", "localhost", "", "/", 401, "wants its token"},
 	} {
 		l, p := listening(t, strings.Fields(c.args)...)
-		address, stop, err := l.ShowBeside(t.Context(), p, slog.New(slog.DiscardHandler), page, probesOf)
+		address, stop, err := l.ServeWithProbes(t.Context(), p, slog.New(slog.DiscardHandler), page, probesOf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestProbesBesidePages(t *testing.T) {
 // A token that is read again lets in who knows the new one, and nobody else any more.
 func TestRenew(t *testing.T) {
 	l, p := listening(t, "--listen=0.0.0.0:0", "--token=${TOKEN}")
-	address, stop, err := l.ShowBeside(t.Context(), p, slog.New(slog.DiscardHandler), page, probesOf)
+	address, stop, err := l.ServeWithProbes(t.Context(), p, slog.New(slog.DiscardHandler), page, probesOf)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,8 @@ type Listening struct {
 	most int   // connections at once
 }
 
-// NewListening adds the flags to a command. address is the default of --listen, and what its help.
+// NewListening adds the flags to a command. address is the default of --listen, and what is its
+// help text.
 func NewListening(cmd *cobra.Command, address, what string) *Listening {
 	l := &Listening{most: connections}
 	cmd.Flags().StringVar(&l.address, "listen", address, what)
@@ -61,7 +62,7 @@ func (l *Listening) Show(ctx context.Context, s *wire.Session) (address string, 
 	if err != nil {
 		return "", nil, err
 	}
-	return l.ShowBeside(ctx, s.Program, s.Log, c.Handler(), nil)
+	return l.ServeWithProbes(ctx, s.Program, s.Log, c.Handler(), nil)
 }
 
 // Renew reads the token again from where it is kept. Whoever logged in with another token has to
@@ -81,10 +82,10 @@ func (l *Listening) Renew(ctx context.Context, p *wire.Program) error {
 // no token to log in with.
 func (l *Listening) Closed() bool { return l.token == "" && !wire.IsLoopback(l.address) }
 
-// ShowBeside serves pages, and at /healthz and /readyz probes, which need no token. A probe's
+// ServeWithProbes serves pages, and at /healthz and /readyz probes, which need no token. A probe's
 // answer is whole for a reader who may see the pages, and short for anybody else. Where other
 // machines reach the address and there is no token, no pages are served.
-func (l *Listening) ShowBeside(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler,
+func (l *Listening) ServeWithProbes(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler,
 	probes func(whole bool) http.Handler) (address string, stop func(), err error) {
 	if pages, err = l.guarded(ctx, p, log, pages, probes); err != nil {
 		return "", nil, text.WithExitCode(err)

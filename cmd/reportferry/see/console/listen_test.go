@@ -50,7 +50,7 @@ func TestWhoMayListen(t *testing.T) {
 		{"--listen=:0 --token=${NONE}", "NONE: it is not set"}, {"--token=${SHORT}", "has 15 characters, want 16"},
 	} {
 		l, p := listening(t, strings.Fields(c.args)...)
-		_, stop, err := l.ShowBeside(t.Context(), p, slog.New(slog.DiscardHandler), page, nil)
+		_, stop, err := l.ServeWithProbes(t.Context(), p, slog.New(slog.DiscardHandler), page, nil)
 		switch {
 		case err == nil:
 			stop()
@@ -66,7 +66,7 @@ func TestWhoMayListen(t *testing.T) {
 
 func TestWhoIsAnswered(t *testing.T) {
 	l, p := listening(t, "--listen=0.0.0.0:0", "--token=${TOKEN}", "--host=Status.example.com")
-	address, stop, err := l.ShowBeside(t.Context(), p, slog.New(slog.DiscardHandler), page, nil)
+	address, stop, err := l.ServeWithProbes(t.Context(), p, slog.New(slog.DiscardHandler), page, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestManyReaders(t *testing.T) {
 	before := runtime.NumGoroutine()
 	l, p := listening(t)
 	l.most = most
-	address, stop, err := l.ShowBeside(t.Context(), p, slog.New(slog.DiscardHandler), page, nil)
+	address, stop, err := l.ServeWithProbes(t.Context(), p, slog.New(slog.DiscardHandler), page, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,8 @@ func AddZone(fs *pflag.FlagSet, utcOffset, timezoneID *string) {
 		"instead of --utc-offset: a `zone` such as Europe/Berlin, or the service's number of one")
 }
 
-// Complete checks the flags, and makes filters of the texts. command is how a person asks for help.
+// Complete checks the flags, and makes filters of the texts. command is the
+// name of the command, for the advice to ask for its help.
 func (r *Report) Complete(fs *pflag.FlagSet, command string) error {
 	q := &r.Query
 	switch {
@@ -118,8 +119,8 @@ type parameterFlag struct {
 
 func (f *parameterFlag) String() string { return strings.Join(f.values[f.Name], ",") }
 
-// Set takes any text, because a wrong one is refused later: by the service for a report, by the
-// config for a table.
+// Set takes nearly any text, because a wrong one is refused later: by the service for a report, by
+// the config for a table.
 func (f *parameterFlag) Set(text string) error {
 	if held := quotedComma().FindStringSubmatch(text); held != nil && f.List {
 		return fmt.Errorf("%s holds a comma, which the service takes for the end of a value", held[1])

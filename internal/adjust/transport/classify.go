@@ -10,17 +10,18 @@ import (
 	"time"
 )
 
-// sort decides, by an answer that isn't accepted, whether another attempt may help:
+// classify decides, by an answer that isn't accepted, whether another attempt may help:
 //
 //	the endpoint's own error       no
 //	3xx, other 4xx                 no
 //	401, 403                       no; a credential that has changed is tried once
 //	429, 503                       yes, after the pause that it asks for; nothing was taken
-//	408, 5xx                       yes; a record may have been taken. 504, and a 500 of TimeoutError, are overload
-//	501, 505, other 2xx            no; a record may have been taken
-func (x *exchange) sort(resp *http.Response, text string) *failure {
+//	408, 5xx                       yes; a record may have been taken. A 504 and a 500 of TimeoutError are slow
+//	                               answers, and the 500 is overload
+//	501, 505, other 2xx            only for a record that may be repeated; it may have been taken
+func (x *exchange) classify(resp *http.Response, text string) *failure {
 	s := resp.StatusCode
-	f := &failure{status: s, away: x.away(resp)}
+	f := &failure{status: s, fromOtherHost: x.fromOtherHost(resp)}
 	var wrong []Field
 	f.code, f.message, wrong = words(text, x.veil.scrub)
 	whole := withFields(f.message, wrong)
@@ -44,12 +45,12 @@ func (x *exchange) sort(resp *http.Response, text string) *failure {
 		x.throttled(f, resp.Header)
 	case s == http.StatusGatewayTimeout, s == http.StatusInternalServerError && strings.Contains(whole, "TimeoutError"):
 		f.slow, f.overload = true, s == http.StatusInternalServerError
-		x.lost(f)
+		x.noteMaybeTaken(f)
 	case s == http.StatusNotImplemented, s == http.StatusHTTPVersionNotSupported, s < 300:
 		f.final = !x.record()
-		x.lost(f)
+		x.noteMaybeTaken(f)
 	case s == http.StatusRequestTimeout, s >= 500:
-		x.lost(f)
+		x.noteMaybeTaken(f)
 	case s < 400:
 		f.final, f.err = true, errRedirect
 		if to, err := resp.Location(); err == nil {
@@ -75,8 +76,8 @@ func (x *exchange) bare(at *url.URL) string {
 	return x.veil.scrub((&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String())
 }
 
-// away reports whether a redirect has led to another host.
-func (x *exchange) away(resp *http.Response) bool {
+// fromOtherHost reports whether a redirect has led to another host.
+func (x *exchange) fromOtherHost(resp *http.Response) bool {
 	asked, err := url.Parse(x.URL)
 	return err != nil || !sameHost(resp.Request.URL, asked)
 }
@@ -84,7 +85,7 @@ func (x *exchange) away(resp *http.Response) bool {
 // denied returns the error for a 401 or 403, in the endpoint's words if it has some.
 func (x *exchange) denied(f *failure, resp *http.Response) error {
 	switch {
-	case f.away:
+	case f.fromOtherHost:
 		return fmt.Errorf("answered by %s after a redirect, where no token is sent: %w", resp.Request.URL.Host, ErrAuth)
 	case x.Credential != nil && x.Credential.Denied != nil:
 		return x.Credential.Denied
