@@ -64,3 +64,18 @@ func TestHeldUnits(t *testing.T) {
 		}))
 	}
 }
+
+// A dead run leased the months of a window one after the other, so that their leases end one after
+// the other, too. The window is done when the last of them has ended.
+func TestHeldInTwoMonths(t *testing.T) {
+	synctested(func(t *testing.T) {
+		s := &script{units: []string{"a"}, holders: map[string]*holder{"a": {time.Now(), 0, true}},
+			second: map[string]*holder{"a": {time.Now().Add(300 * time.Millisecond), 0, true}}}
+		r := &Runner{Run: "run", Lease: testLease, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+		list := []Job{{Name: "j", Table: "installs", Kind: s}}
+		res := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))[0]
+		if o := res.Outcome; o.Held != 0 || o.Written != 1 {
+			t.Errorf("%+v, want it written", o)
+		}
+	})(t)
+}

@@ -199,6 +199,8 @@ func (r *Runner) unit(t task) *ledger.HeldError {
 		switch {
 		case first == nil:
 			return held
+		case held.Run == first.Run && held.Unit != first.Unit: // the lease of another month, which ends later
+			first = held
 		case held.Run != first.Run || !held.Until.Equal(first.Until):
 			r.Log.Info("held by another run", "job", t.job.Name, "run", r.Run, "window", t.unit.Name, "error",
 				held.Error())

@@ -25,6 +25,7 @@ import (
 type script struct {
 	units   []string
 	holders map[string]*holder // of units that other runs hold
+	second  map[string]*holder // of another month of these units
 	plan    error
 	mu      sync.Mutex
 	done    []string
@@ -53,6 +54,9 @@ func planOf(names []string, do func(ctx context.Context, name string) (ledger.Ou
 
 func (s *script) do(ctx context.Context, name string) (ledger.Outcome, error) {
 	if err := s.holders[name].held(name); err != nil {
+		return ledger.Outcome{}, err
+	}
+	if err := s.second[name].held(name + ", next month"); err != nil {
 		return ledger.Outcome{}, err
 	}
 	s.mu.Lock()
