@@ -190,6 +190,17 @@ func TestStatusExitCode(t *testing.T) {
 	s.says("status", 3, "never fetched yet")
 }
 
+// A rebaseline replaces a period that a run has fetched before its schedule was due, too.
+func TestRebaselineBeforeTheSchedule(t *testing.T) {
+	s := newShell(t, campaignsJob)
+	s.says("run", 0, "written 12")
+	s.clock += 17*time.Hour + 30*time.Minute // half past midnight: due at six
+	s.says("run --now", 0, "written 1,")
+	change(t, "currency: USD", "currency: EUR")()
+	s.says("run --rebaseline", 0, "written 13")
+	s.says("status", 0, "!of another meaning")
+}
+
 // A table of one partition and a start that hasn't come are likely slips.
 func TestPlanWarns(t *testing.T) {
 	s := newShell(t, strings.Replace(campaignsJob, "dimensions: [day, ", "dimensions: [", 1)+

@@ -159,7 +159,7 @@ func rulesOf(c config.Job, a Ask) (refresh.Rules, error) {
 		LaterColumns:   r.NewColumns == "later" && !a.NewColumns,
 		Through:        a.Through,
 		Only:           a.Only,
-		IgnoreSchedule: a.Now,
+		IgnoreSchedule: a.Now || a.Rebaseline, // all partitions get the new meaning
 		IgnoreLedger:   a.Force,
 	}, nil
 }

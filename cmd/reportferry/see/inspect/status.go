@@ -189,7 +189,7 @@ func statusOf(job string, t *ledger.Table, records bool) tableStatus {
 			s.Oldest = &e.Partition
 		}
 		s.Newest = &e.Partition
-		if s.Fetched == nil || e.Fetched.After(*s.Fetched) {
+		if !e.Fetched.IsZero() && (s.Fetched == nil || e.Fetched.After(*s.Fetched)) {
 			s.Fetched = &e.Fetched
 		}
 		if records {
@@ -250,7 +250,11 @@ func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.
 		}
 		fmt.Fprintf(w, "%s: %s%s, %s, %s rows\n", s.Job, text.DayRange(*s.Oldest, *s.Newest), pieces,
 			text.Plural(s.Partitions, "partition"), text.Count(s.Rows))
-		fmt.Fprintf(w, "  last fetch %s ago", now.Sub(*s.Fetched).Round(time.Second))
+		if s.Fetched == nil {
+			fmt.Fprint(w, "  never fetched")
+		} else {
+			fmt.Fprintf(w, "  last fetch %s ago", now.Sub(*s.Fetched).Round(time.Second))
+		}
 		if s.Empty > 0 {
 			fmt.Fprintf(w, ", %d empty", s.Empty)
 		}

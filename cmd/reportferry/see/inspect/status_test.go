@@ -28,6 +28,7 @@ func TestStatusText(t *testing.T) {
 				Unreconciled: 2, Unchecked: 0, Moved: 1,
 			}},
 		{Job: "networks_weekly"},
+		{Job: "campaigns_cut", Partitions: 7, Interrupted: 7, Oldest: &oldest, Newest: &newest},
 		{Job: "campaigns_total", Partitions: 1, Rows: 12, Oldest: &sinks.Whole, Newest: &sinks.Whole, Fetched: &fetched,
 			Stale: "the last success was 26h1m0s ago"},
 	}, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "manual", Ended: &ended, Exit: 3,
