@@ -38,21 +38,21 @@ func kindOf(d *strict.Decoder, n strict.Node) (kinds.Kind, bool) {
 
 // jobObject describes the keys of a job of one kind: those of every job, and those of the kind. A
 // key that only another kind has is refused with the name of that kind.
-func jobObject(j *Job, of kinds.Kind) strict.Object {
-	o := of.Keys(&j.Settings)
+func jobObject(j *Job, k kinds.Kind) strict.Object {
+	o := k.Keys(&j.Settings)
 	o.What = "a job"
-	common := slices.DeleteFunc(jobFields(j), func(f strict.Field) bool { return of.Without[f.Key] != "" })
+	common := slices.DeleteFunc(jobFields(j), func(f strict.Field) bool { return k.Without[f.Key] != "" })
 	o.Fields = append(common, o.Fields...)
 	refused := maps.Clone(otherJobKeys) // looked up only for keys that the kind doesn't have
 	for _, other := range kinds.All {
 		for _, f := range other.Keys(new(kinds.Settings)).Fields {
 			if refused[f.Key] == "" {
-				refused[f.Key] = fmt.Sprintf("a job of kind %s has no such key; it belongs to kind %s", of.Name,
+				refused[f.Key] = fmt.Sprintf("a job of kind %s has no such key; it belongs to kind %s", k.Name,
 					other.Name)
 			}
 		}
 	}
-	maps.Copy(refused, of.Without)
+	maps.Copy(refused, k.Without)
 	maps.Copy(refused, o.Refused)
 	o.Refused = refused
 	return o

@@ -42,8 +42,8 @@ func (t *loaded) state(ctx context.Context, at place) (s state, err error) {
 // state foreign.
 func (t *loaded) trace(ctx context.Context, at place, s *state) error {
 	for snapshot := t.CurrentSnapshot(); snapshot != nil; snapshot = t.parent(snapshot) {
-		if of, is := stampInSummary(snapshot, at); is {
-			s.stamp = of
+		if last, is := stampInSummary(snapshot, at); is {
+			s.stamp = last
 			return nil
 		}
 		if snapshot.Summary != nil && snapshot.Summary.Operation == table.OpReplace || madeByUs(snapshot) {
@@ -76,13 +76,13 @@ func (t *loaded) parent(s *table.Snapshot) *table.Snapshot {
 }
 
 // stampInSummary returns the stamp of a put into a partition, if the snapshot committed one.
-func stampInSummary(s *table.Snapshot, at place) (of stamp, is bool) {
+func stampInSummary(s *table.Snapshot, at place) (put stamp, is bool) {
 	if s.Summary == nil {
-		return of, false
+		return put, false
 	}
 	text, is := s.Summary.Properties[at.property()]
 	if !is {
-		return of, false
+		return put, false
 	}
 	return parseStamp(text)
 }

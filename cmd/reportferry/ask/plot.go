@@ -72,9 +72,9 @@ func notSummed(name string, columns []table.Column, date int) string {
 
 // series returns a point for each sum, in the order of their dates. A missing day between two
 // others becomes a hole.
-func series(sums map[string]float64, of catalog.Type) (points []text.PlotPoint) {
+func series(sums map[string]float64, typ catalog.Type) (points []text.PlotPoint) {
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		if n := len(points); n > 0 && of == catalog.Day {
+		if n := len(points); n > 0 && typ == catalog.Day {
 			last, err := civil.ParseDate(points[n-1].Name)
 			day, failed := civil.ParseDate(name)
 			for gap := last.AddDays(1); err == nil && failed == nil && gap.Before(day); gap = gap.AddDays(1) {

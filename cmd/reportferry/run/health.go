@@ -138,23 +138,23 @@ func (d *daemon) hangs(now time.Time) error {
 
 // A cachedCheck caches the result of a check. The check runs when it is asked for, once at a time.
 type cachedCheck struct {
-	mu        sync.Mutex
-	of        *generation
-	at, since time.Time
-	err       error
+	mu         sync.Mutex
+	generation *generation
+	at, since  time.Time
+	err        error
 }
 
 // check returns the last result if it is fresh, or else runs find. since is when the result last
 // changed between success and failure.
-func (w *cachedCheck) check(of *generation, find func() error) (since time.Time, err error) {
+func (w *cachedCheck) check(g *generation, find func() error) (since time.Time, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now := time.Now(); w.of != of || now.Sub(w.at) > reuseTime {
+	if now := time.Now(); w.generation != g || now.Sub(w.at) > reuseTime {
 		err = find()
-		if w.of != of || (err == nil) != (w.err == nil) {
+		if w.generation != g || (err == nil) != (w.err == nil) {
 			w.since = now
 		}
-		w.of, w.at, w.err = of, time.Now(), err
+		w.generation, w.at, w.err = g, time.Now(), err
 	}
 	return w.since, w.err
 }
