@@ -48,8 +48,7 @@ var runID = regexp.MustCompile(`(\d{8}T\d{6}\.\d{3}Z)-[0-9a-f]{8}`)
 // so all of it is the same every time.
 func TestCommandsText(t *testing.T) {
 	slow.Test(t)
-	dir := t.TempDir()
-	t.Chdir(dir)
+	dir := wideFolder(t)
 	check(t, os.WriteFile("reportferry.yml", []byte(commandsConfig), 0o600))
 	type step struct {
 		name   string
@@ -128,6 +127,15 @@ func TestCommandsText(t *testing.T) {
 	}
 }
 
+// wideFolder changes to a new folder and returns its path. The path is longer than a line, so that
+// texts break at the same places wherever temporary folders are.
+func wideFolder(t *testing.T) string {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("wide", 20))
+	check(t, os.Mkdir(dir, 0o700))
+	t.Chdir(dir)
+	return dir
+}
+
 // steady takes out what differs from run to run: the time of day, which is of this machine's zone,
 // the end of a run's ID, the room on the disk, the test's folder, and the lines of units, whose
 // order isn't said.
@@ -146,7 +154,7 @@ func steady(text string) string {
 
 var (
 	stampOfRun = regexp.MustCompile(`(?m)^(\d\d:\d\d:\d\d) [0-9a-f]{8} `)
-	testFolder = regexp.MustCompile(`/[^\s"]*/Test[A-Za-z]+\d+/\d{3}\b`)
+	testFolder = regexp.MustCompile(`/[^\s"]*/Test[A-Za-z]+\d+/\d{3}(/(wide)+)?\b`)
 	freeSpace  = regexp.MustCompile(`[0-9.]+ [kMG]?B free`)
 	requests   = regexp.MustCompile(`requests    [0-9]+, retries`)
 	logTime    = regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d (debug|info|warn|error) `)

@@ -35,8 +35,7 @@ jobs:
 // What people see of every command on sharing, one after the other in one folder. The clock is the
 // bubble's.
 func TestSharingText(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
+	dir := wideFolder(t)
 	check(t, os.WriteFile("reportferry.yml", []byte(sharingConfig), 0o600))
 	account, err := emulator.New(emutest.With(emulator.Options{}))
 	check(t, err)
