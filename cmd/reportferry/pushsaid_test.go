@@ -64,4 +64,7 @@ jobs: [{name: p, kind: spend, source: file://./in/*.csv, rejects: file://./rejec
 	wants(say(0, "status --json", ""), `"refused": 2`, `"conflicts": 1`, `"skipped": 1`, `"exit": 3`)
 	wants(say(0, "spend push", ""), "p: all is up to date")
 	wants(say(1, "spend push", good+"a,1\nb,1\nc,1\n"), "too many rejects: 3 of 5 rows")
+	// An export that failed quietly looks like a day without spend.
+	wants(say(0, "spend push", ",\n"), "warn the file has no records window=a.csv")
+	wants(say(0, "spend status", ""), "rows        none: the file has no records", "skipped     1 row")
 }

@@ -99,6 +99,9 @@ func (w *attempt[V]) validate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if w.states.Rows == 0 {
+		w.o.o.Log.Warn("the file has no records", "run", w.o.o.Run, "window", w.p.Name)
+	}
 	return w.pinned(ctx)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,7 +100,11 @@ func (s *Sink) explain(err error) error {
 		}
 		text = strings.Replace(text, answer.Error(), fmt.Sprintf("Postgres answered %s: %s", state, said), 1)
 	}
-	text = strings.Join(strings.Fields(text), " ") // the error of a connection has several lines
+	attempts := strings.Split(text, "\n") // an error of connecting has a line for each, often the same
+	for i, line := range attempts {
+		attempts[i] = strings.Join(strings.Fields(line), " ")
+	}
+	text = strings.Join(slices.Compact(attempts), " ")
 	if advice := s.advice(state); advice != "" {
 		text += "; " + advice
 	}

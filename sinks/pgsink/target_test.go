@@ -98,3 +98,18 @@ func TestIdentity(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
+
+// The library tries again without TLS, and says what came of both. The same words twice help nobody.
+func TestUnreachable(t *testing.T) {
+	t.Setenv("PGSSLMODE", "")
+	opened, err := Open(t.Context(), "postgres://me@127.0.0.1:1/warehouse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := opened.(*Sink)
+	defer s.Close()
+	err = s.explain(s.pool.Ping(t.Context()))
+	if said := fmt.Sprint(err); strings.Count(said, "connection refused") != 1 || strings.Contains(said, "\n") {
+		t.Error(said)
+	}
+}

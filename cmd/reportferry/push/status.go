@@ -83,8 +83,12 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 		if f.Error != "" && !f.Begun() && f.Rejects == "" {
 			continue // not all of its rows were counted
 		}
-		text.Labeled(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", text.Count(f.Rows),
-			text.Count(f.Accepted), text.Count(f.Duplicates)))
+		rows := fmt.Sprintf("%s, accepted %s, duplicates %s", text.Count(f.Rows), text.Count(f.Accepted),
+			text.Count(f.Duplicates))
+		if f.Rows == 0 {
+			rows = "none: the file has no records"
+		}
+		text.Labeled(w, "rows", rows)
 		if n := contents[f.Name] - 1; n > 0 {
 			text.Labeled(w, "earlier", fmt.Sprintf("%s, accepted %s", text.Plural(n, "content"),
 				text.Count(accepted[f.Name]-f.Accepted)))
