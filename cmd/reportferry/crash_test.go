@@ -3,8 +3,11 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -68,6 +71,11 @@ func TestAStoppedHolderPublishesNothing(t *testing.T) {
 		}
 	}
 	check(t, holder.Process.Signal(syscall.SIGSTOP))
+	for p.locked() { // the others would wait for it
+		check(t, holder.Process.Signal(syscall.SIGCONT))
+		time.Sleep(5 * time.Millisecond)
+		check(t, holder.Process.Signal(syscall.SIGSTOP))
+	}
 	s.admin(t, http.MethodPut, "faults", []string{})
 	time.Sleep(1200 * time.Millisecond) // its lease is over
 	p.untilDone()
@@ -87,6 +95,23 @@ func TestAStoppedHolderPublishesNothing(t *testing.T) {
 		!strings.Contains(strings.Join(strings.Fields(out.String()), " "), "lease lost") {
 		t.Errorf("the holder ends with %d and says nothing of a lost lease: %s", code, out)
 	}
+}
+
+// locked tells whether a process has locked a folder of the ledger.
+func (p *place) locked() (yes bool) {
+	check(p.t, filepath.WalkDir(filepath.Join(p.dir, "ledger"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		yes = yes || syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
+		return nil
+	}))
+	return yes
 }
 
 // A crash dies by SIGABRT, so that nobody takes it for a wrong config, which has 2. It leaves no

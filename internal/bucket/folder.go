@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/reportferry/reportferry/internal/disk"
 )
@@ -175,9 +176,15 @@ func gone(err error) error {
 	return err
 }
 
+// lockWait bounds the wait for other writers, who need milliseconds. Tests change it.
+var lockWait = time.Minute
+
 // lock locks a folder against other writers, of this process and others. It waits for them until
-// the context ends.
+// the context ends, or lockWait has passed: a process that is stopped (SIGSTOP) keeps its lock.
 func lock(ctx context.Context, dir string) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, lockWait, fmt.Errorf("another process has locked the folder for %s; "+
+		"if it was stopped, let it go on or end it; fuser %s names it", lockWait, dir))
+	defer cancel()
 	for {
 		f, err := os.Open(dir)
 		if err != nil {
@@ -189,7 +196,7 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 		case err = <-locked:
 		case <-ctx.Done():
 			go func() { _ = errors.Join(<-locked, f.Close()) }() // releases the lock if it is still obtained
-			return nil, fmt.Errorf("wait for the other writers in %s: %w", dir, ctx.Err())
+			return nil, fmt.Errorf("wait for the other writers in %s: %w", dir, context.Cause(ctx))
 		}
 		if err != nil {
 			_ = f.Close() // err says why

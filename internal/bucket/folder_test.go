@@ -3,6 +3,7 @@ package bucket
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,6 +81,13 @@ func TestFolderIsLocked(t *testing.T) {
 	if _, err := b.Put(ctx, "k", []byte("two"), Condition{Version: one}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while another holds the folder: %v", err)
 	}
+	usual := lockWait
+	lockWait = time.Millisecond
+	if _, err := b.Put(t.Context(), "k", []byte("two"), Condition{Version: one}); !strings.Contains(fmt.Sprint(err),
+		"fuser "+dir) {
+		t.Errorf("while another holds the folder for long: %v", err)
+	}
+	lockWait = usual
 	done := make(chan error)
 	go func() { _, err := b.Put(t.Context(), "k", []byte("two"), Condition{Version: one}); done <- err }()
 	// As the holder does before it lets go.

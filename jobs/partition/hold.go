@@ -41,8 +41,7 @@ func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 	if byPerson {
 		e.Accepted = old.HeldBack.Accepted
 	}
-	if byPerson || old.Rows == 0 || e.Rows == 0 || old.State == ledger.Publishing && old.Shape != e.Shape ||
-		p.Reason == refresh.Replayed {
+	if byPerson || old.Rows == 0 || e.Rows == 0 || p.Reason == refresh.Replayed {
 		return nil
 	}
 	why, apps := reason(p, e)
@@ -78,7 +77,8 @@ func reason(p *Publication, e *ledger.Record) (why string, apps bool) {
 			strings.Join(p.Hidden, " ")), true
 	}
 	switch {
-	case p.Reason == refresh.Rebased: // numbers that mean something else
+	case p.Reason == refresh.Rebased, old.State == ledger.Publishing && old.Shape != e.Shape:
+		// The numbers may mean something else.
 		return "", false
 	case what != "":
 		return fmt.Sprintf("%s %s instead of %s", what, is, was), false

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // What counts as taken away: more than the share, and as much as 20 rows or 100 units. Profits may
@@ -30,5 +32,20 @@ func TestLoss(t *testing.T) {
 			t.Errorf("%d rows and %v became %d and %v: %q is lost, want %q", c.oldRows, c.old, c.rows, c.now, what,
 				c.want)
 		}
+	}
+}
+
+// An answer without an app that the token has shown waits for a person, also when a rebaseline was
+// cut off in the middle of a put, so that readers may see numbers of either meaning.
+func TestAnAppIsHiddenAfterARebaselineWasCutOff(t *testing.T) {
+	old := ledger.Record{State: ledger.Publishing, Shape: "euros", Rows: 52, Sums: map[string]string{"installs": "695"}}
+	answer := ledger.Record{Shape: "dollars", Rows: 39, Sums: map[string]string{"installs": "336"}}
+	p := &Publication{Base: old, Guard: UsualGuard, Reason: refresh.Interrupted}
+	if h := hold(p, &answer); h != nil {
+		t.Errorf("numbers of two meanings are compared: %s", h.Why)
+	}
+	p.Hidden = []string{"abc"}
+	if h := hold(p, &answer); h == nil {
+		t.Error("an answer without an app isn't held back")
 	}
 }
