@@ -107,9 +107,8 @@ func (p *place) locked() (yes bool) {
 		if err != nil {
 			return err
 		}
-		defer f.Close()
 		yes = yes || syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
-		return nil
+		return f.Close()
 	}))
 	return yes
 }

@@ -107,7 +107,7 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := opened.(*Sink)
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	err = s.explain(s.pool.Ping(t.Context()))
 	if said := fmt.Sprint(err); strings.Count(said, "connection refused") != 1 || strings.Contains(said, "\n") {
 		t.Error(said)

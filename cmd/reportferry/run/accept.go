@@ -26,11 +26,11 @@ func Accept(p *wire.Program) *cobra.Command {
 		Short: "Accept answers that are held back, and differences that stand",
 		Long: `Accept answers that are held back, and differences that stand. An answer that
 takes away more rows, or more of a metric, than guard allows isn't published:
-the old rows stay, and status names the period. When that is right, because an app was sold or fraud was
-removed, accept says so: the next run publishes what the service then answers
-for these periods. Of a period whose rows differ from the service's totals in
-the same way again and again, it says that this is known. The reason and the
-time are recorded, and history shows them.
+the old rows stay, and status names the period. When that is right, because an
+app was sold or fraud was removed, accept lets the next run publish what the
+service answers then. Where the rows of a period always differ from the
+service's totals in the same way, accept records that this is known. The reason
+and the time are recorded, and history shows them.
 
 The exit code is 3 when there is nothing to accept.`,
 		Args:              cobra.ExactArgs(1),
