@@ -87,8 +87,8 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	}
 	inTurn(tasks)
 	for held := r.all(tasks); len(held) > 0; held = r.all(held) {
-		r.Log.Warn("another run holds some windows; waiting until it shows that it is alive, or its lease ends",
-			"run", r.Run, "windows", len(held), "lease", r.Lease)
+		r.Log.Warn("another run holds windows; waiting for it, or for its lease's end",
+			"run", r.Run, "windows", len(held), "wait", r.Lease)
 	}
 	_ = r.ending.Wait() // errors are in the results
 	ledger.TrimTimings(results)
