@@ -99,7 +99,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// The library tries again without TLS, and says what came of both. The same words twice help nobody.
+// The library tries again without TLS, and says what came of both: the same words twice.
 func TestUnreachable(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")
 	opened, err := Open(t.Context(), "postgres://me@127.0.0.1:1/warehouse")
