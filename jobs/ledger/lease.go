@@ -280,15 +280,17 @@ func (l *Lease) markRecorded(p civil.Date) {
 }
 
 // End gives back the leases of partitions that aren't recorded, so that others needn't wait until
-// they expire.
+// they expire. It takes at most as long as the lease, and five seconds after ctx has ended.
 func (l *Lease) End(ctx context.Context) error {
 	l.Stop()
 	defer l.Lose(nil)
 	for name := range maps.Clone(l.uncommitted) {
 		l.leave(name)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := outliving(ctx, 5*time.Second)
 	defer cancel()
+	ctx, stop := context.WithTimeout(ctx, l.ledger.lease)
+	defer stop()
 	var errs []error
 	for _, name := range l.months() {
 		if err := l.swap(ctx, name, l.giveBack); err != nil {

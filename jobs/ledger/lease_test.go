@@ -14,6 +14,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 )
 
 // What a partition is after leases of several runs: by a table that was open all the time, by one
@@ -235,6 +236,31 @@ func TestBeginIsNotCutShort(t *testing.T) {
 		}
 		check(t, begin(t, openTable(t, l), "b", 1, 31).End(t.Context()))
 	}
+}
+
+// A store that is slow, as a busy disk is, still gets leases back. Only a run that is told to stop
+// gives up after five seconds.
+func TestGivenBackToASlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var delay time.Duration
+		l := Open(Options{Store: buckettest.NewFaulty(&bucket.Memory{}, func(bucket.Call) buckettest.Fate {
+			return buckettest.Fate{Delay: delay}
+		}), URL: "mem://ledger"})
+		a := begin(t, openTable(t, l), "a", 1)
+		delay = 8 * time.Second
+		check(t, a.End(t.Context()))
+		delay = 0
+		b := begin(t, openTable(t, l), "b", 1)
+		delay = 8 * time.Second
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		start := time.Now()
+		if err := b.End(stopped); err == nil || time.Since(start) != 5*time.Second {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+		delay = 0
+		check(t, l.Close())
+	})
 }
 
 // A month that was there and is gone is damage for everybody who changes it, and is never made
