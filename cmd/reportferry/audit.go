@@ -11,10 +11,11 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
-// auditRuns is a table in BigQuery next to the jobs' own, with which a dashboard can show what each
-// run did. What a run did to each partition is in the tables of package state.
+// auditRuns names a table in BigQuery next to the jobs' own, from which a dashboard can show what
+// each run did. What a run did to each partition is in the tables of package state.
 const auditRuns = "_reportferry_runs"
 
+// auditRunsSchema has a row for each job of a run.
 var auditRunsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
 	{Name: "run", Type: sinks.String, Required: true, Description: "ID of the run; it sorts by time"},
 	{Name: "trigger", Type: sinks.String, Description: "schedule, manual or backfill"},
@@ -32,8 +33,8 @@ var auditRunsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
 	{Name: "error", Type: sinks.String, Description: "The first error"},
 }}
 
-// audit appends a run to the audit table when the config names a dataset for it. The append's ID is
-// the run's ID, so that repeating it adds nothing.
+// audit appends a row for each job of a run to the audit table when the config names a dataset for
+// it. The append's ID is the run's ID, so that repeating it adds nothing.
 func audit(ctx context.Context, s *wire.Ran) error {
 	if s.Config.Audit == "" {
 		return nil

@@ -136,7 +136,7 @@ func TestServeByAWrongClock(t *testing.T) {
 			server, err := e.Embedded.Server()
 			check(t, err)
 			server.Shift(time.Duration(2*want-1) * 48 * time.Hour) // away, and back again
-			code, refused := scheduled(t.Context(), cmd, e, []string{"daily"}, func(string, int) {})
+			code, refused := runScheduled(t.Context(), cmd, e, []string{"daily"}, func(string, int) {})
 			if code == 0 {
 				code = text.ExitCode(refused)
 			}

@@ -26,31 +26,35 @@ type display struct {
 	log  *slog.Logger
 	out  io.Writer // receives the closing table
 	err  io.Writer // receives progress
-	json bool
-	mute bool // --quiet: show neither progress nor successes
+	json bool      // write records of the log, and nothing for people
+	mute bool      // --quiet: show neither progress nor successes
 
-	again string // the flags with which another command uses the same config
+	// configFlag is appended to suggested commands, such as " --config FILE"; empty for the
+	// default.
+	configFlag string
 
-	units map[string]string              // by job: the word for its units; empty: they are windows of partitions
+	// units has the word for each job's units, such as file. Jobs without an entry have windows of
+	// partitions.
+	units map[string]string
 	waits func(job string) *adjust.Waits // returns what a job's requests wait for now; nil if the job sends none
 
-	accounts map[string]string // by job: its account, for jobs that have one
+	accounts map[string]string // the account of each job that has one, by the job's name
 
 	mu   sync.Mutex
-	bars *text.Bars
+	bars *text.Bars // nil where no bars are drawn
 	jobs map[string]*jobProgress
 }
 
 // A jobProgress sums the outcomes of one job's finished units.
 type jobProgress struct {
-	done int
+	done int // windows or other units that are over
 	sum  ledger.Outcome
 }
 
 // newDisplay returns a display that shows a run as bars on a terminal, as plain lines, or, with
 // --log-format json, in the log alone.
 func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
-	d := &display{out: stdout, err: stderr, json: p.JSON(), mute: p.Quiet, again: p.Again(),
+	d := &display{out: stdout, err: stderr, json: p.JSON(), mute: p.Quiet, configFlag: p.Again(),
 		jobs: map[string]*jobProgress{}}
 	defer func() { wire.Standard(d.log) }() // execute restores the logger
 	if d.json {
@@ -65,54 +69,55 @@ func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
 	return d
 }
 
-// A stamped writer puts the time and the end of the run's ID before each line, for a process that
+// A stampedWriter puts the time and the end of the run's ID before each line, for a process that
 // does many runs.
-type stamped struct {
+type stampedWriter struct {
 	to io.Writer
 
-	mu     sync.Mutex
-	run    string
-	inside bool // the last write ended in the middle of a line
+	mu      sync.Mutex
+	run     string // ID of the run that the next lines are about
+	midLine bool   // the last write ended in the middle of a line
 }
 
 // Stamp returns the text to put before a line.
-func (s *stamped) Stamp() string {
+func (s *stampedWriter) Stamp() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stamp()
 }
 
 // stamp is Stamp for callers that hold the lock.
-func (s *stamped) stamp() string {
+func (s *stampedWriter) stamp() string {
 	return time.Now().Format(time.TimeOnly) + " " + s.run[strings.LastIndexByte(s.run, '-')+1:] + " "
 }
 
-func (s *stamped) Write(p []byte) (int, error) {
+// Write implements io.Writer, with the stamp before each line that begins in p.
+func (s *stampedWriter) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b strings.Builder
 	for line := range strings.Lines(string(p)) {
-		if !s.inside {
+		if !s.midLine {
 			b.WriteString(s.stamp())
 		}
 		b.WriteString(line)
-		s.inside = !strings.HasSuffix(line, "\n")
+		s.midLine = !strings.HasSuffix(line, "\n")
 	}
 	_, err := io.WriteString(s.to, b.String())
 	return len(p), err
 }
 
-// begins sets the run whose ID stands before the next lines, in a log of many runs, and says that
+// beginRun sets the run whose ID stands before the next lines, in a log of many runs, and says that
 // it begins.
-func (d *display) begins(run string) {
+func (d *display) beginRun(run string) {
 	for _, w := range []io.Writer{d.out, d.err} {
-		if s, is := w.(*stamped); is {
+		if s, is := w.(*stampedWriter); is {
 			s.mu.Lock()
 			s.run = run
 			s.mu.Unlock()
 		}
 	}
-	if _, is := d.err.(*stamped); is && !d.mute && !d.json {
+	if _, is := d.err.(*stampedWriter); is && !d.mute && !d.json {
 		fmt.Fprintf(d.err, "run %s begins\n", run)
 	}
 }
@@ -162,7 +167,7 @@ func (d *display) logProgress(p jobs.Progress, j *jobProgress) {
 		"moved", p.Result.Moved+p.Result.Drifted, "done", j.done, "of", p.Units)
 }
 
-// line writes one line for a unit that is over.
+// line writes one line for people about a unit that is over.
 func (d *display) line(p jobs.Progress, j *jobProgress) {
 	unit := p.Unit
 	if d.units[p.Job] == "" {

@@ -41,28 +41,28 @@ func TestWhatAnErrorOfAListenerDoes(t *testing.T) {
 	}{
 		{"a result", func(l *listeners, f wire.Listener) { l.result = f }, jobs.ExitDone, jobs.ExitFailed,
 			"level=ERROR msg=\"the result"},
-		{"a step", func(l *listeners, f wire.Listener) { l.step = f }, jobs.ExitDone, jobs.ExitFailed,
+		{"a step", func(l *listeners, f wire.Listener) { l.dagster = f }, jobs.ExitDone, jobs.ExitFailed,
 			"level=ERROR msg=\"the step"},
 		{"a result of a failure", func(l *listeners, f wire.Listener) { l.result = f }, jobs.ExitSome, jobs.ExitSome,
 			"level=ERROR msg=\"the result"},
 		{"a catalogue", func(l *listeners, f wire.Listener) { l.lineage = f }, jobs.ExitDone, jobs.ExitDone,
 			"level=WARN msg=\"the catalogue"},
-		{"a watcher", func(l *listeners, f wire.Listener) { l.watcher = f }, jobs.ExitSome, jobs.ExitSome,
+		{"a watcher", func(l *listeners, f wire.Listener) { l.heartbeat = f }, jobs.ExitSome, jobs.ExitSome,
 			"level=WARN msg=\"the heartbeat"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var log bytes.Buffer
 			f, last := &failing{}, &failing{}
-			l := &listeners{log: slog.New(slog.NewTextHandler(&log, nil)), step: wire.NoListener{},
+			l := &listeners{log: slog.New(slog.NewTextHandler(&log, nil)), dagster: wire.NoListener{},
 				lineage: wire.NoListener{},
-				result:  wire.NoListener{}, watcher: last}
+				result:  wire.NoListener{}, heartbeat: last}
 			c.place(l, f)
 			r := &wire.Ran{}
 			l.begun(t.Context(), r)
 			if r.Record.Exit = c.code; l.closed(t.Context(), c.code, nil) != c.end {
 				t.Errorf("the exit code isn't %d", c.end)
 			}
-			if got := strings.Join(f.heard, " "); got != "begun closed" || l.watcher == last && len(last.heard) != 2 {
+			if got := strings.Join(f.heard, " "); got != "begun closed" || l.heartbeat == last && len(last.heard) != 2 {
 				t.Errorf("heard %s, and the last %v", got, last.heard)
 			}
 			for _, why := range []string{"no begin", "no close"} {
@@ -78,14 +78,14 @@ func TestWhatAnErrorOfAListenerDoes(t *testing.T) {
 func TestTheTimeOfAListener(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	for _, to := range (&listeners{step: wire.NoListener{}, lineage: wire.NoListener{}, result: wire.NoListener{},
-		watcher: wire.NoListener{}}).list() {
-		if to.fails == "" {
+	for _, to := range (&listeners{dagster: wire.NoListener{}, lineage: wire.NoListener{}, result: wire.NoListener{},
+		heartbeat: wire.NoListener{}}).list() {
+		if to.failMessage == "" {
 			t.Errorf("%T has no words for its failure", to.Listener)
 		}
-		_ = to.hear(stopped, func(ctx context.Context, _ wire.Listener) error {
-			if _, bounded := ctx.Deadline(); bounded != (to.within > 0) || (ctx.Err() == nil) != bounded {
-				t.Errorf("%s: bounded %v, %v", to.fails, bounded, ctx.Err())
+		_ = to.notify(stopped, func(ctx context.Context, _ wire.Listener) error {
+			if _, bounded := ctx.Deadline(); bounded != (to.timeLimit > 0) || (ctx.Err() == nil) != bounded {
+				t.Errorf("%s: bounded %v, %v", to.failMessage, bounded, ctx.Err())
 			}
 			return nil
 		})

@@ -6,7 +6,7 @@
 //	               │     listeners.go  all that are notified of a run, and what their errors do
 //	               │     wire/want     the flags of a table
 //	               │     see           what a run has left, and what comes next
-//	               ├── run/        serve, which does the runs that schedules ask for; replay, diff and others
+//	               ├── run/        serve (runs by schedules), replay, diff and others
 //	               ├── see/        status, check, views and others
 //	               ├── ask/        report, events, fields
 //	               ├── push/       spend, sharing
@@ -49,7 +49,7 @@ func main() {
 // here, whoever wrote it.
 func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	p := newProgram()
-	running.Store(p)
+	runningProgram.Store(p)
 	stdout, stderr := terminal.NewWriter(rawOut), terminal.NewWriter(rawErr)
 	defer func() { _ = errors.Join(stdout.Flush(), stderr.Flush()) }() // at most half a character is left to flush
 	root := newRoot(p)
@@ -110,16 +110,16 @@ func wantsJSON(args []string) bool {
 // heapLimit keeps the whole program under 150 MiB of resident memory with four windows in flight:
 // near the limit the garbage collector works harder, instead of letting the heap double. What isn't
 // heap takes about 35 MiB.
-const heapLimit = 96 << 20
+const heapLimit = 96 << 20 // bytes
 
-// limitHeap sets the heap limit unless GOMEMLIMIT sets one.
+// limitHeap limits the heap to so many bytes unless GOMEMLIMIT sets a limit.
 func limitHeap(most int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(most)
 	}
 }
 
-// freeHeap lifts the limit for the emulator, whose memory grows with what it is sent, and for the
-// console, whose memory grows with the tables: near a limit that is too low, the garbage collector
-// takes half of the processor.
+// freeHeap lifts the limit of the heap for the emulator, whose memory grows with what it is sent,
+// and for the console, whose memory grows with the tables: near a limit that is too low, the
+// garbage collector takes half of the processor.
 func freeHeap() { limitHeap(math.MaxInt64) }

@@ -18,7 +18,7 @@ const asProgram = "REPORTFERRY_TEST_PROGRAM"
 const asCrash = "REPORTFERRY_TEST_CRASH"
 
 func crash(how string) {
-	for running.Load() == nil {
+	for runningProgram.Load() == nil {
 		runtime.Gosched()
 	}
 	switch how {

@@ -24,11 +24,13 @@ import (
 //
 //	jobs ─ credential ─ clock ─ plans ─ quotas ─ record begun ─ units ─ record ended ─ listeners
 //
-// Its exit code is also in the run's record. An error means that no unit was begun.
+// Its exit code is also in the run's record. An error means that no unit was begun. The first
+// listener writes the record's end.
 func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (code int, err error) {
+	// The telemetry step, the deadline, and an interruption before any unit.
 	ctx, about := step.Begin(ctx, step.Run)
-	show, ran := l.show, &wire.Ran{}
-	defer func() { ended(about, ran.Record, code, err) }()
+	show, ran := l.display, &wire.Ran{}
+	defer func() { endStep(about, ran.Record, code, err) }()
 	if !r.Stop.IsZero() {
 		var release context.CancelFunc
 		ctx, release = context.WithCancel(ctx)
@@ -41,17 +43,19 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 			code, err = jobs.ExitInterrupted, nil
 		}
 	}()
+	// The session, whose log, display and spool folder are those of this run.
 	s := e.NewRun()
 	ctx = step.OfRun(ctx, s.RunID)
 	s.Log = e.Traced(ctx, s.Log)
 	show.log = e.Traced(ctx, show.log.With("run", s.RunID))
 	l.log = show.log
 	s.Progress = show.messages()
-	show.begins(s.RunID)
+	show.beginRun(s.RunID)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := s.OpenSpool(); err != nil {
 		return 0, err
 	}
+	// The jobs, and what has to be right before anything is planned.
 	list, err := r.Jobs(ctx, s)
 	if err != nil {
 		return 0, err
@@ -64,16 +68,18 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	if err := checkClock(ctx, s); err != nil {
 		return 0, err
 	}
+	// The plans, and warnings about them.
 	plans := s.Task.Part().Plan(ctx, e.Bounds, list, time.Now())
 	show.units, show.waits, show.accounts = see.UnitNames(s.Config), s.Waits, accountsOf(list)
-	if first := begun(list, plans); len(first) > 0 {
+	if first := startingJobs(list, plans); len(first) > 0 {
 		s.Warn(first)
 	}
 	_ = quotas(s.Log, list, plans) // errors are in the plans
+	// The record of the beginning, and then the units.
 	about.Set(attribute.String("reportferry.run.id", s.RunID), attribute.String("reportferry.trigger", r.Trigger))
 	ran.Record = ledger.Run{ID: s.RunID, Trigger: r.Trigger, Started: time.Now().UTC()}
 	ran.Session = s
-	if err := begin(ctx, ran, plans); err != nil {
+	if err := recordBegin(ctx, ran, plans); err != nil {
 		return 0, err
 	}
 	ran.List, ran.Plans = jobs.Own(plans, list), jobs.Own(plans, plans)
@@ -89,8 +95,8 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	return ran.Record.Exit, nil
 }
 
-// ended closes the run's telemetry step, with the exit code and, after a failure, its reason.
-func ended(about step.Step, r ledger.Run, code int, err error) {
+// endStep ends the run's telemetry step, with the exit code and, after a failure, its reason.
+func endStep(about step.Step, r ledger.Run, code int, err error) {
 	errs := []error{err}
 	if err != nil {
 		code = text.ExitCode(err)
@@ -110,10 +116,10 @@ func ended(about step.Step, r ledger.Run, code int, err error) {
 	about.End(nil)
 }
 
-// begun returns the names of the jobs whose first partition is missing. The caller warns about what
-// is probably a mistake in their config now, while it is easy to change. A table without days is
-// therefore warned about once, and not each night.
-func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
+// startingJobs returns the names of the jobs whose first due partition is missing, as it is when a
+// table begins. The caller warns about what is probably a mistake in their config now, while it is
+// easy to change. A table without days is therefore warned about once, and not each night.
+func startingJobs(list []jobs.Job, plans []jobs.Planned) (names []string) {
 	for i, p := range plans {
 		if len(p.Units) > 0 && len(p.Units[0].Due) > 0 && p.Units[0].Due[0].Reason == refresh.Missing {
 			names = append(names, list[i].Name)
@@ -122,11 +128,11 @@ func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
 	return names
 }
 
-// begin writes the run's record before the run does anything. A run that has nothing to do is
-// recorded once, at its end; for it, begin only reads the past runs.
-func begin(ctx context.Context, ran *wire.Ran, plans []jobs.Planned) error {
+// recordBegin writes the run's record before the run does anything. A run that has nothing to do is
+// recorded once, at its end; for it, recordBegin only reads the past runs.
+func recordBegin(ctx context.Context, ran *wire.Ran, plans []jobs.Planned) error {
 	if slices.ContainsFunc(plans, func(p jobs.Planned) bool { return len(p.Units) > 0 }) {
-		return keep(ctx, ran)
+		return saveRecord(ctx, ran)
 	}
 	err := ran.Ledger.ReadRuns(ctx, ran.Record.Started)
 	if damaged := new(ledger.DamagedError); errors.As(err, &damaged) {
@@ -135,9 +141,9 @@ func begin(ctx context.Context, ran *wire.Ran, plans []jobs.Planned) error {
 	return err
 }
 
-// keep writes the run's record. A damaged month of records doesn't stop the run, because no table
-// needs the record. The damage is reported in the log, in the result and in the last lines.
-func keep(ctx context.Context, ran *wire.Ran) error {
+// saveRecord writes the run's record. A damaged month of records doesn't stop the run, because no
+// table needs the record. The damage is reported in the log, in the result and in the last lines.
+func saveRecord(ctx context.Context, ran *wire.Ran) error {
 	err := ran.Ledger.SaveRun(ctx, ran.Record)
 	var damaged *ledger.DamagedError
 	if !errors.As(err, &damaged) {
@@ -151,9 +157,9 @@ func keep(ctx context.Context, ran *wire.Ran) error {
 	return nil
 }
 
-// endRecord writes how the run ended. It waits for other runs that write the same document, and for
-// 3 seconds at most once the process was told to stop.
-func endRecord(ctx context.Context, ran *wire.Ran) error {
+// recordEnd writes how the run ended. It waits for other runs that write the same document, but no
+// longer than 3 seconds once the process was told to stop.
+func recordEnd(ctx context.Context, ran *wire.Ran) error {
 	stopped := ctx
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -172,7 +178,7 @@ func endRecord(ctx context.Context, ran *wire.Ran) error {
 			return ran.Ledger.ForgetRun(ctx, *r) // IDs sort by date, so a future record would stay the newest
 		}
 	}
-	return keep(ctx, ran)
+	return saveRecord(ctx, ran)
 }
 
 // checkClock compares this machine's clock with that of the ledger's bucket, and returns an error

@@ -49,7 +49,7 @@ func newPlan(p *wire.Program) *cobra.Command {
 	return cmd
 }
 
-// showPlans shows what a run would do of the jobs that list returns. Nothing is asked of the
+// showPlans shows what a run would do for the jobs that list returns. Nothing is asked of the
 // service, leased or written.
 func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []string,
 	list func(context.Context, *wire.Session) ([]jobs.Job, error)) error {
@@ -188,8 +188,9 @@ func writeWindow(w io.Writer, u jobs.Unit, lacking ledger.Lacking) {
 	}
 }
 
-// writeProblems writes what is wrong with a job's table, and notes about it. It leaves out the list
-// of missing days where the plan's windows already show exactly those days.
+// writeProblems writes what is wrong with a job's table, and notes about it. It leaves out missing
+// days that aren't wrong, and the list of missing days where the plan's windows already show
+// exactly those days.
 func writeProblems(w io.Writer, again string, p jobs.Plan, in refresh.Inspection) {
 	if p.Table == nil {
 		text.Problems(w, "  ", again, in.Problems, 0)
@@ -200,16 +201,16 @@ func writeProblems(w io.Writer, again string, p jobs.Plan, in refresh.Inspection
 			!p.Wrong
 	})
 	for i, problem := range list {
-		if problem.Condition == string(refresh.Absent) && problem.Partitions == missing(in.Period, p.Units) {
+		if problem.Condition == string(refresh.Absent) && problem.Partitions == countMissing(in.Period, p.Units) {
 			list[i].Days = nil
 		}
 	}
 	text.Problems(w, "  ", again, list, 0)
 }
 
-// missing counts the partitions of those windows in which all that is due is missing, without a gap
-// between.
-func missing(period refresh.Period, units []jobs.Unit) (n int) {
+// countMissing counts the partitions of those windows in which every due partition is missing, and
+// the due partitions follow each other without a gap.
+func countMissing(period refresh.Period, units []jobs.Unit) (n int) {
 	for _, u := range units {
 		if why := reasons(u.Due, ledger.Lacking{}); len(why) == 1 && u.Due[0].Reason == refresh.Missing &&
 			len(refresh.Window{Period: period, Due: u.Due}.Runs()) == 1 {
@@ -223,7 +224,7 @@ func missing(period refresh.Period, units []jobs.Unit) (n int) {
 type plannedJob struct {
 	Job     string          `json:"job"`
 	Account string          `json:"account,omitempty"`
-	Seconds float64         `json:"limiter_seconds"`
+	Seconds float64         `json:"limiter_seconds"` // what limiterTime returns for the requests
 	Windows []plannedWindow `json:"windows"`
 	Lacking ledger.Lacking  `json:"lacking,omitzero"`
 
@@ -255,8 +256,8 @@ func writePlanJSON(w io.Writer, service config.Service, job jobs.Job, p jobs.Pla
 	return json.NewEncoder(w).Encode(plan)
 }
 
-// limiterTime returns how long the rate limit alone makes so many requests last. The first burst
-// goes at once, because the token bucket is full at the start.
+// limiterTime returns how long the rate limit alone makes this number of requests last. The first
+// burst goes at once, because the token bucket is full at the start.
 func limiterTime(service config.Service, requests int) time.Duration {
 	wait := float64(requests-service.Burst) / service.Rate
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)

@@ -52,13 +52,13 @@ var openers = map[string]sinks.Opener{
 	"iceberg":  openIceberg, // a build tag decides which one
 }
 
-// began is when the process started, for deadlines that a platform counts from there.
-var began = time.Now()
+// processStart is when the process started. The deadlines of platforms count from there.
+var processStart = time.Now()
 
 // newProgram returns the Program that every command is given. The flags fill in the rest.
 func newProgram() *wire.Program {
 	p := &wire.Program{
-		Deadline: os.Getenv("REPORTFERRY_DEADLINE"), Began: began, Version: version(), LookupEnv: lookupEnv,
+		Deadline: os.Getenv("REPORTFERRY_DEADLINE"), Began: processStart, Version: version(), LookupEnv: lookupEnv,
 		Hangups: hangups.take,
 		Kinds:   kinds, Sinks: openers,
 	}
@@ -120,7 +120,7 @@ relative, in place of the config's own folder.
 		inspect.Status(p), see.Runs(p), see.Ledger(p), see.History(p), see.Changes(p),
 		inspect.Check(p), inspect.Views(p),
 		dbt.New(p),
-		run.Serve(p, scheduled), run.Notify(p), console.New(p, freeHeap), ask.Events(p), ask.Report(p),
+		run.Serve(p, runScheduled), run.Notify(p), console.New(p, freeHeap), ask.Events(p), ask.Report(p),
 		ask.Fields(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(p), see.Config(p),
 		emulate.New(p, freeHeap),
 		newMan(), newVersion(p))

@@ -48,14 +48,14 @@ commands want a file with what --print-config prints.
 			if done, err := table.Take(cmd, p, names); done || err != nil {
 				return err
 			}
-			from, to, asked, err := orchestrated(p)
+			from, to, asked, err := orchestratorRange(p)
 			if err != nil {
 				return err
 			}
 			if asked && len(names) == 1 {
 				return runJobs(cmd, p, backfill{from: from, to: to}.request(names, deadline))
 			}
-			return runJobs(cmd, p, request("manual", names, a, deadline))
+			return runJobs(cmd, p, newRequest("manual", names, a, deadline))
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -102,7 +102,7 @@ shows them; nothing is asked of the service, leased or written.
 			if !b.gaps && !b.columns && b.from == "" {
 				var asked bool
 				var err error
-				if b.from, b.to, asked, err = orchestrated(p); err != nil {
+				if b.from, b.to, asked, err = orchestratorRange(p); err != nil {
 					return err
 				}
 				if !asked {
@@ -136,12 +136,15 @@ shows them; nothing is asked of the service, leased or written.
 
 // A backfill holds the flags of the command backfill.
 type backfill struct {
-	from, to                  string
-	gaps, columns, force, dry bool
+	from, to string
+	gaps     bool // fetch only what has no record
+	columns  bool // fetch only what lacks columns
+	force    bool // fetch recorded partitions again too
+	dry      bool // only show what would be fetched
 }
 
-// ask translates the flags into what a job is asked for. A backfill ignores the schedule, because a
-// person asks for it.
+// ask translates the flags into what the command asks of a job. A backfill ignores the schedule,
+// because a person asks for it.
 func (b backfill) ask(s *wire.Session, job string) (a wire.Ask, err error) {
 	a = wire.Ask{Now: true, Force: b.force, NewColumns: b.columns}
 	if b.gaps {
@@ -158,7 +161,7 @@ func (b backfill) ask(s *wire.Session, job string) (a wire.Ask, err error) {
 
 // request returns the request for a run over the range.
 func (b backfill) request(names []string, d *wire.Deadline) wire.Request {
-	r := request("backfill", names, wire.Ask{}, d)
+	r := newRequest("backfill", names, wire.Ask{}, d)
 	r.Jobs = func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) {
 		a, err := b.ask(s, names[0])
 		if err != nil {
@@ -169,9 +172,9 @@ func (b backfill) request(names []string, d *wire.Deadline) wire.Request {
 	return r
 }
 
-// orchestrated returns the days that an orchestrator asks for in the environment. asked is false
-// when the orchestrator asks for none, and from and to are empty then.
-func orchestrated(p *wire.Program) (from, to string, asked bool, err error) {
+// orchestratorRange returns the days that an orchestrator asks for in the environment. asked is
+// false when the orchestrator asks for none, and from and to are empty then.
+func orchestratorRange(p *wire.Program) (from, to string, asked bool, err error) {
 	pipes, err := run.OpenDagster(p.LookupEnv, nil, nil)
 	if err != nil {
 		return "", "", false, err
@@ -179,8 +182,8 @@ func orchestrated(p *wire.Program) (from, to string, asked bool, err error) {
 	return pipes.Range()
 }
 
-// request returns the request for one run of the named jobs, or of all.
-func request(trigger string, names []string, a wire.Ask, d *wire.Deadline) wire.Request {
+// newRequest returns the request for one run of the named jobs, or of all.
+func newRequest(trigger string, names []string, a wire.Ask, d *wire.Deadline) wire.Request {
 	r := wire.Request{Trigger: trigger, Named: len(names) > 0}
 	if d != nil {
 		r.Stop = d.Stop()
@@ -191,7 +194,7 @@ func request(trigger string, names []string, a wire.Ask, d *wire.Deadline) wire.
 
 // runJobs opens everything, does one run in the foreground and returns its exit code as an error.
 func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
-	told, err := run.OpenResult(p, cmd.OutOrStdout())
+	result, err := run.OpenResult(p, cmd.OutOrStdout())
 	if err != nil {
 		return err
 	}
@@ -202,13 +205,13 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 		}
 	}()
 	out := cmd.OutOrStdout()
-	if told.Alone() {
+	if result.Alone() {
 		out = cmd.ErrOrStderr()
 	}
-	if told != nil {
-		l.result = told
+	if result != nil {
+		l.result = result
 	}
-	if l.step, err = run.ListenForDagster(p.LookupEnv, cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
+	if l.dagster, err = run.ListenForDagster(p.LookupEnv, cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
 		return err
 	}
 	ctx, sent, err := run.ObserveOnce(cmd.Context(), p, p.Logger(cmd.ErrOrStderr()))
@@ -216,16 +219,16 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 		return err
 	}
 	defer sent.Close(ctx)
-	l.show = newDisplay(p, out, cmd.ErrOrStderr())
-	l.log = l.show.log
+	l.display = newDisplay(p, out, cmd.ErrOrStderr())
+	l.log = l.display.log
 	e, err := p.Open(ctx, l.log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	looking := e.Session("")
-	defer func() { err = errors.Join(err, looking.Close()) }()
-	if err := run.ObserveLedger(sent, looking); err != nil {
+	gauges := e.Session("") // reads the ledger for the gauges of telemetry
+	defer func() { err = errors.Join(err, gauges.Close()) }()
+	if err := run.ObserveLedger(sent, gauges); err != nil {
 		return text.WithExitCode(err)
 	}
 	defer sent.Close(ctx) // this runs while the ledger is open, so that its gauges are sent too
@@ -239,13 +242,13 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	return nil
 }
 
-// scheduled does one run of the jobs that are due by their schedules, with an engine that stays
+// runScheduled does one run of the jobs that are due by their schedules, with an engine that stays
 // open. It writes lines instead of bars, because nobody sits at a terminal.
-func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, names []string,
+func runScheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, names []string,
 	over func(job string, code int)) (code int, err error) {
-	out, lines := cmd.OutOrStdout(), io.Writer(&stamped{to: cmd.ErrOrStderr()})
+	out, lines := cmd.OutOrStdout(), io.Writer(&stampedWriter{to: cmd.ErrOrStderr()})
 	if !e.JSON() {
-		out = &stamped{to: out}
+		out = &stampedWriter{to: out}
 	}
 	r := wire.Request{
 		Trigger: "schedule", Named: true,
@@ -253,7 +256,7 @@ func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, names []
 		Over: func(res ledger.Result) { over(res.Job, jobs.ExitCode([]ledger.Result{res}, res.Stopped, true)) },
 	}
 	l := newListeners(ctx, e.Program, e.Log)
-	l.show = newDisplay(e.Program, out, lines)
+	l.display = newDisplay(e.Program, out, lines)
 	code, err = once(ctx, e, r, l)
 	return l.closed(ctx, cmp.Or(code, text.ExitCode(err)), err), err
 }

@@ -12,23 +12,23 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// running is the program; nil until it has been made.
-var running atomic.Pointer[wire.Program]
+// runningProgram is the program of this process; nil until it has been made.
+var runningProgram atomic.Pointer[wire.Program]
 
 // hangups handles this process's SIGHUP. Only the command serve calls take.
-var hangups = &hangup{to: make(chan struct{}, 1)}
+var hangups = &hangup{reports: make(chan struct{}, 1)}
 
 // A hangup decides what SIGHUP does: it stops the process, unless a command has called take.
 type hangup struct {
-	taken atomic.Bool
-	to    chan struct{}
+	taken   atomic.Bool   // a command has called take
+	reports chan struct{} // has room for one SIGHUP
 }
 
 // take returns a channel on which each SIGHUP is reported from now on, instead of stopping the
 // process. Several that arrive before one is received are reported once.
 func (h *hangup) take() <-chan struct{} {
 	h.taken.Store(true)
-	return h.to
+	return h.reports
 }
 
 // pass reports one SIGHUP on the channel. It returns false when no command has called take.
@@ -37,7 +37,7 @@ func (h *hangup) pass() bool {
 		return false
 	}
 	select {
-	case h.to <- struct{}{}:
+	case h.reports <- struct{}{}:
 	default:
 	}
 	return true
@@ -62,7 +62,7 @@ func untilSignal() context.Context {
 			signal.Reset(syscall.SIGHUP)
 		}
 		time.Sleep(9 * time.Second)
-		if p := running.Load(); p != nil {
+		if p := runningProgram.Load(); p != nil {
 			p.Note(os.Stderr, "reportferry: still busy 9 s after the signal; ending anyway, the next run goes on "+
 				"from the ledger")
 		}

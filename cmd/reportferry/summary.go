@@ -20,9 +20,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/status"
 )
 
-// ended prints the end of a run for people: what the run did and, when a person started it, what to
-// do next. Nobody watches the output of a daemon.
-func (d *display) ended(ctx context.Context, r *wire.Ran) error {
+// printEnd prints the end of a run for people: what the run did and, when a person started it, what
+// to do next. Nobody watches the output of a daemon.
+func (d *display) printEnd(ctx context.Context, r *wire.Ran) error {
 	d.summary(r.Record)
 	if r.Unrecorded != "" && !d.json {
 		fmt.Fprintln(d.out, text.Fold("The ledger has no record of this run: "+r.Unrecorded, 80))
@@ -44,27 +44,27 @@ func (d *display) summary(r ledger.Run) {
 			d.logResult(r, res)
 			continue
 		}
-		if d.mute && leaving([]ledger.Result{res}) == 0 {
+		if d.mute && countIncomplete([]ledger.Result{res}) == 0 {
 			continue
 		}
-		see.WriteResult(d.out, d.again, res, grouped(res.Errs), d.units[res.Job], r.Trigger)
+		see.WriteResult(d.out, d.configFlag, res, grouped(res.Errs), d.units[res.Job], r.Trigger)
 	}
-	left := leaving(r.Results)
+	incomplete := countIncomplete(r.Results)
 	switch {
 	case d.json:
 		d.logEnd(r)
 	case r.Exit == jobs.ExitInterrupted:
 		fmt.Fprintln(d.out, "Interrupted. The next run goes on where this one was.")
-	case left == 1 && len(r.Results) == 1:
+	case incomplete == 1 && len(r.Results) == 1:
 		fmt.Fprintln(d.out, "Something is left out, as said above.")
-	case left > 0:
-		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left,
+	case incomplete > 0:
+		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", incomplete,
 			text.Plural(len(r.Results), "job"))
 	}
 	if d.json {
 		return
 	}
-	if refused := d.refused(r.Results); len(refused) > 0 {
+	if refused := d.refusedAccounts(r.Results); len(refused) > 0 {
 		fmt.Fprintln(d.out, text.Fold(fmt.Sprintf("The service refused %s: %s. See token and account_id under "+
 			"accounts in the config. Jobs of other accounts weren't held up by it.",
 			text.Plural(len(refused), "account"), strings.Join(refused, ", ")), 80))
@@ -93,8 +93,8 @@ func accountsOf(list []jobs.Job) map[string]string {
 	return accounts
 }
 
-// refused returns the accounts whose credentials the service refused.
-func (d *display) refused(results []ledger.Result) (names []string) {
+// refusedAccounts returns the accounts whose credentials the service refused.
+func (d *display) refusedAccounts(results []ledger.Result) (names []string) {
 	for _, res := range results {
 		if name := d.accounts[res.Job]; name != "" && errors.Is(errors.Join(res.Errs...), adjust.ErrAuth) &&
 			!slices.Contains(names, name) {
@@ -104,7 +104,8 @@ func (d *display) refused(results []ledger.Result) (names []string) {
 	return names
 }
 
-// leaving counts the jobs that the run left incomplete. A job is incomplete if any of these holds:
+// countIncomplete counts the jobs that the run left incomplete. A job is incomplete if any of these
+// holds:
 //
 //   - it failed
 //   - units are held by other runs
@@ -112,7 +113,7 @@ func (d *display) refused(results []ledger.Result) (names []string) {
 //   - columns or raw answers are missing
 //
 // Periods that nobody can fetch any more don't count.
-func leaving(results []ledger.Result) (n int) {
+func countIncomplete(results []ledger.Result) (n int) {
 	for _, r := range results {
 		if !r.Succeeded() || r.Outcome.NotTaken() > 0 ||
 			r.Outcome.Held+r.Outcome.Kept+r.Outcome.Unkept+r.Outcome.Unseen+r.Rest.Lacking.Partitions > 0 {
@@ -122,7 +123,7 @@ func leaving(results []ledger.Result) (n int) {
 	return n
 }
 
-// logResult logs the closing table of one job as one record.
+// logResult logs what the closing table of one job shows, as one record.
 func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	o := res.Outcome
 	args := []any{
@@ -175,16 +176,17 @@ func (d *display) logEnd(r ledger.Run) {
 		unreconciled += res.Outcome.Unreconciled
 	}
 	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out",
-		leaving(r.Results), "unreconciled", unreconciled, "took", r.Ended.Sub(r.Started).Seconds())
+		countIncomplete(r.Results), "unreconciled", unreconciled, "took", r.Ended.Sub(r.Started).Seconds())
 }
 
-// grouped lists the messages of errors, each once and with its number, because one cause may fail
-// every window. Of more than few messages that differ only by days and numbers, it returns the
-// first and the number of the others.
+// grouped lists the messages of errors, because one cause may fail every window:
+//   - A message that occurs several times is listed once, with its number.
+//   - Of more than mostAlike messages that differ only by days and numbers, the first is listed,
+//     with the number of the others.
 func grouped(errs []error) []string {
 	var order []string
 	times := map[string]int{}
-	for _, err := range flat(errs) {
+	for _, err := range flattened(errs) {
 		msg := err.Error()
 		if errors.Is(err, syscall.ENOSPC) { // their messages differ by the file's name
 			msg = fullDisk
@@ -195,17 +197,17 @@ func grouped(errs []error) []string {
 	}
 	kinds := map[string]int{} // by kind: how many different messages there are
 	for _, msg := range order {
-		kinds[kindOf(msg)]++
+		kinds[withoutNumbers(msg)]++
 	}
 	var out []string
-	told := map[string]bool{}
+	summed := map[string]bool{} // the kinds of which the first message stands for all
 	for _, msg := range order {
-		kind := kindOf(msg)
+		kind := withoutNumbers(msg)
 		switch n := times[msg]; {
-		case told[kind]:
+		case summed[kind]:
 			continue
-		case kinds[kind] > few:
-			told[kind] = true
+		case kinds[kind] > mostAlike:
+			summed[kind] = true
 			msg += fmt.Sprintf(" (and %d more like it)", kinds[kind]-1)
 		case n > 1:
 			msg += fmt.Sprintf(" (%d times)", n)
@@ -215,26 +217,29 @@ func grouped(errs []error) []string {
 	return out
 }
 
+// fullDisk is the message in place of all errors about a full disk.
 const fullDisk = "no space left on the device: a disk is full, that of spool_dir, of the ledger or of a sink in a " +
 	"folder; make room, and the next run goes on (check says how much is free)"
 
-// few is how many messages of one kind people are shown before the rest is only counted.
-const few = 3
+// mostAlike is the largest number of messages of one kind that are all listed. Of more, only the
+// first is.
+const mostAlike = 3
 
+// figures matches days, times and numbers in a message.
 var figures = lazy.Regexp(`[0-9][0-9.:TZ-]*(s|ms|m)?`)
 
-// kindOf returns a message with its days, times and numbers replaced, so that messages that differ
-// only by these are equal.
-func kindOf(message string) string { return figures().ReplaceAllString(message, "#") }
+// withoutNumbers returns a message with its days, times and numbers replaced, so that messages that
+// differ only by these are equal.
+func withoutNumbers(message string) string { return figures().ReplaceAllString(message, "#") }
 
-// flat replaces joined errors by their parts. An error that wraps several and adds its own words
-// stays as it is.
-func flat(errs []error) []error {
+// flattened replaces joined errors by their parts. An error that wraps several and adds its own
+// words stays as it is.
+func flattened(errs []error) []error {
 	var out []error
 	for _, err := range errs {
 		var joined interface{ Unwrap() []error }
 		if errors.As(err, &joined) && err.Error() == errors.Join(joined.Unwrap()...).Error() {
-			out = append(out, flat(joined.Unwrap())...)
+			out = append(out, flattened(joined.Unwrap())...)
 		} else {
 			out = append(out, err)
 		}
