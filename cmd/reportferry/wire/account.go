@@ -23,11 +23,11 @@ import (
 // An Account has what is needed to ask one account of the service.
 type Account struct {
 	Client *adjust.Client
-	Token  transport.TokenSource // nil: the account has none
+	Token  transport.TokenSource // nil when the account has none
 }
 
-// Account returns the account of a name; the empty name is the service's own. An account is made
-// when it is first needed.
+// Account returns the account with a name. The empty name stands for the service's own account. The
+// client of an account is made when it is first needed.
 func (e *Engine) Account(name string) (Account, error) {
 	if name == "" {
 		return Account{e.Client, e.Token}, nil
@@ -37,7 +37,7 @@ func (e *Engine) Account(name string) (Account, error) {
 	if a, made := e.accounts[name]; made {
 		return a, nil
 	}
-	a, err := e.service(e.Config.ServiceOf(name), 0)
+	a, err := e.newAccount(e.Config.ServiceOf(name), 0)
 	if err == nil {
 		if e.accounts == nil {
 			e.accounts = map[string]Account{}
@@ -55,7 +55,7 @@ func (e *Engine) After(before *Engine) {
 	defer before.mu.Unlock()
 	for name, old := range before.accounts {
 		if e.Config.ServiceOf(name).Account == "" || e.Config.Service.Embedded {
-			continue // the account is gone, or is another emulator
+			continue // the config has no such account any more, or the account is an emulator of its own
 		}
 		if a, err := e.Account(name); err == nil { // the account's jobs report an error
 			a.Client.After(old.Client)
@@ -63,18 +63,19 @@ func (e *Engine) After(before *Engine) {
 	}
 }
 
-// mostAtOnce bounds the windows of all accounts that are under way, because each has files open and
-// rows in memory.
+// mostAtOnce bounds the number of windows of all accounts that are under way at once, because each
+// has files open and rows in memory.
 const mostAtOnce = 64
 
 // Parallel returns how many units are done at once: as many as the requests that all accounts of
-// jobs may have in flight, with mostAtOnce as a bound.
+// jobs together may have in flight, at most mostAtOnce, and at least as many as the service's own
+// account may have.
 func (e *Engine) Parallel() int {
 	units := 0
-	seen := map[string]bool{}
+	counted := map[string]bool{} // accounts
 	for _, c := range e.Config.Jobs {
-		if c.Account != "" && !seen[c.Account] {
-			seen[c.Account] = true
+		if c.Account != "" && !counted[c.Account] {
+			counted[c.Account] = true
 			units += max(1, cmp.Or(e.Config.ServiceOf(c.Account).InFlight, transport.UsualInFlight)/max(1,
 				e.Task.count))
 		}
@@ -94,14 +95,16 @@ func tokenKey(account string) string {
 // accounts have tokens.
 type tokenless struct{}
 
+// Token returns an error that says how to name an account.
 func (tokenless) Token(context.Context) (string, error) {
 	return "", errors.New("service has no token of its own; name one of the config's accounts by --account")
 }
 
+// Refresh does what Token does.
 func (t tokenless) Refresh(ctx context.Context) (string, error) { return t.Token(ctx) }
 
-// An Embedded service is an emulator that the first request starts, because that takes a while and
-// many accounts may have nothing to do.
+// An Embedded is a service in this process: an emulator that the first request starts. Starting one
+// takes a while, and many accounts may have nothing to do.
 type Embedded struct {
 	options emulator.Options
 	started sync.Once
@@ -146,8 +149,8 @@ func seedOf(account string) int64 {
 	return int64(h.Sum32()) + 1
 }
 
-// asking returns the client of a job's account. Waits reports what its requests wait for.
-func (s *Session) asking(c config.Job) (*adjust.Client, error) {
+// jobClient returns the client of a job's account. Waits reports what its requests wait for.
+func (s *Session) jobClient(c config.Job) (*adjust.Client, error) {
 	a, err := s.Account(c.Account)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", c.Name, err)
@@ -169,18 +172,19 @@ func (e *Engine) Credential(ctx context.Context, account string) error {
 
 // Credentials reads the tokens of the jobs that ask the service. When the token of an account can't
 // be read, the plans of its jobs fail with the reason, and the other jobs are done. Credentials
-// returns an error when no token at all can be read, or the service's own can't.
+// returns an error when no token at all can be read, or when the service's own token is needed and
+// can't be read.
 func (s *Session) Credentials(ctx context.Context, list []jobs.Job) error {
-	of := map[string][]int{}
+	jobsOf := map[string][]int{} // indexes in list, by account
 	for i, j := range list {
-		if _, never := j.Kind.(unmade); !never && s.Config.Job(j.Name).AsksService() {
-			of[j.Account] = append(of[j.Account], i)
+		if _, never := j.Kind.(unmadeKind); !never && s.Config.Job(j.Name).AsksService() {
+			jobsOf[j.Account] = append(jobsOf[j.Account], i)
 		}
 	}
-	failed := make(chan error, len(of))
+	failed := make(chan error, len(jobsOf))
 	var g errgroup.Group
 	g.SetLimit(16) // a secret manager takes its time
-	for account, own := range of {
+	for account, own := range jobsOf {
 		g.Go(func() error {
 			err := s.Credential(ctx, account)
 			if err == nil {
@@ -188,7 +192,7 @@ func (s *Session) Credentials(ctx context.Context, list []jobs.Job) error {
 			}
 			failed <- err
 			for _, i := range own {
-				list[i].Kind = unmade{err}
+				list[i].Kind = unmadeKind{err}
 			}
 			if account == "" {
 				return err
@@ -196,14 +200,14 @@ func (s *Session) Credentials(ctx context.Context, list []jobs.Job) error {
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil || len(of) == 0 || len(failed) < len(of) {
+	if err := g.Wait(); err != nil || len(jobsOf) == 0 || len(failed) < len(jobsOf) {
 		return err
 	}
 	return <-failed
 }
 
-// Spread returns a line for each entry of the config that stands for a job of each of its accounts,
-// with the names of those that are chosen. It is empty when each entry is one job.
+// Spread returns a line for each entry of the config that stands for one job per account, with the
+// names of the chosen jobs. It returns none when each entry is one job.
 func Spread(chosen []config.Job) (lines []string) {
 	jobsOf := map[string][]string{}
 	var entries []string

@@ -37,13 +37,13 @@ func AppsJob(c config.Job, kind *apps.Kind) jobs.Job {
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind}
 }
 
-// An AppsAsk is what the commands of apps ask of a job.
+// An AppsAsk holds what the subcommands of apps ask of a job.
 type AppsAsk struct {
 	Now       bool              // ignore the schedule
 	Only      []string          // IDs of the only apps to look at; nil: all declared apps
 	Migrate   bool              // copy the template to the apps again, though nothing differs
 	NewTicket []string          // IDs of apps to send at once, whatever became of their last migration
-	Tell      func(apps.Report) // is called with each app that is done; may be nil
+	Tell      func(apps.Report) // called with each app that is done; may be nil
 }
 
 // DeclaredApps reads the apps that a job's entry declares, with their secrets.
@@ -79,7 +79,7 @@ func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 	return apps.New(o), nil
 }
 
-// resolved returns a declared app with the secrets that its references stand for.
+// resolved returns a declared app, with its references replaced by the secrets that they stand for.
 func (s *Session) resolved(a declared.App) (apps.App, error) {
 	app := apps.App{
 		Name: a.Name, BundleID: a.BundleID, StoreID: a.StoreID, Platform: a.Platform, Token: a.Token,

@@ -14,13 +14,13 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// An Ask is what run, plan and backfill ask of jobs of every kind, beyond the config.
+// An Ask holds what run, plan and backfill ask of jobs of every kind, beyond the config.
 type Ask struct {
 	Now        bool             // ignore the schedule
 	Force      bool             // ignore what the ledger holds
 	Rebaseline bool             // replace partitions whose numbers mean something else by now
-	From       civil.Date       // with Through: only the periods between them, both included; zero for all
-	Through    civil.Date       // is valid whenever From is
+	From       civil.Date       // the first day of the only periods that are meant; zero: all periods are
+	Through    civil.Date       // the last day of these periods; set whenever From is
 	Only       []refresh.Reason // only what is due for one of these reasons; nil for all
 	NewColumns bool             // fetch partitions again that lack columns
 }
@@ -79,16 +79,16 @@ func (e *Engine) ChooseOne(name string) (config.Job, error) {
 // ChooseJob finds the one job of a kind that a command is about: by its name, or because the config
 // has no other.
 func ChooseJob(c *config.Config, kind, name string) (config.Job, error) {
-	var found []config.Job
+	var matches []config.Job
 	for _, j := range c.Jobs {
 		if j.Kind == kind && (name == "" || name == j.Name) {
-			found = append(found, j)
+			matches = append(matches, j)
 		}
 	}
 	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
+	case len(matches) == 1:
+		return matches[0], nil
+	case len(matches) > 1:
 		return config.Job{}, text.UsageError(fmt.Errorf("the config has several jobs of kind %s; say which: --job",
 			kind))
 	case name != "":

@@ -89,10 +89,11 @@ func (p *Program) recorded(ctx context.Context, job string) ([]ledger.Record, er
 	return t.Sorted(), nil
 }
 
+// A completion completes an argument, or the value of a flag, in the form that Cobra calls.
 type completion = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
-// AddCompletions adds a completion to each flag of root's commands that has one of these names: a
-// flag means the same on all of them.
+// AddCompletions adds a completion to each flag of root and the commands below it whose name is in
+// the table here. A flag of one name means the same on all commands.
 func AddCompletions(p *Program, root *cobra.Command) {
 	byName := map[string]completion{
 		"dimensions": completeList(completeDimensions), "index": completeList(completeDimensions),
@@ -126,8 +127,10 @@ func CompleteFields(word string) []string {
 	return append(completeDimensions(word), completeMetrics(word)...)
 }
 
+// completeDimensions returns the dimensions that begin with word.
 func completeDimensions(word string) []string { return catalog.Starting(word, false) }
 
+// completeMetrics returns the metrics that begin with word.
 func completeMetrics(word string) []string { return catalog.Starting(word, true) }
 
 // completePresets returns the names of init's presets that begin with word.

@@ -14,7 +14,7 @@ import (
 	"github.com/reportferry/reportferry/config"
 )
 
-// DayWords says what a flag that wants a day takes, for help and messages.
+// DayWords describes the values of a flag that takes a day, for help and messages.
 const DayWords = "a date such as 2026-01-31, days before today such as -30d, yesterday or today"
 
 // Today returns the current day in a job's zone.

@@ -8,18 +8,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ending is how long before its deadline a run is told to end, as by SIGTERM. Giving up, recording
-// and releasing what is under way takes less.
-const ending = 10 * time.Second
+// stopMargin is how long before its deadline a run is told to end, as by SIGTERM. Giving up,
+// recording and releasing what is under way takes less.
+const stopMargin = 10 * time.Second
 
 // A Deadline is the --deadline flag of commands that a platform may give a limited time.
 type Deadline struct {
-	after time.Duration
-	began time.Time
+	after time.Duration // from the start of the process; 0: there is no deadline
+	began time.Time     // start of the process
 }
 
-// AddRun adds the flags of every command that does a run. REPORTFERRY_DEADLINE is read when the
-// command runs, so that a wrong value is an error of this command only.
+// AddRun adds the flags of every command that does a run, and returns the value of --deadline.
+// REPORTFERRY_DEADLINE is read when the command runs, so that a wrong value is an error of this
+// command only.
 func (p *Program) AddRun(cmd *cobra.Command) *Deadline {
 	d := &Deadline{began: p.Began}
 	cmd.Flags().BoolVarP(&p.Quiet, "quiet", "q", false, "say nothing but warnings, errors and what is left out")
@@ -71,10 +72,11 @@ func (d *Deadline) String() string {
 // Type returns the word that help texts show for the value.
 func (d *Deadline) Type() string { return "time" }
 
-// Stop returns the time at which a run must begin to end; zero means never.
+// Stop returns the time at which a run must begin to end: stopMargin before the deadline, or half
+// way to it when the deadline is shorter than twice that. Zero means never.
 func (d *Deadline) Stop() time.Time {
 	if d.after == 0 {
 		return time.Time{}
 	}
-	return d.began.Add(d.after - min(ending, d.after/2))
+	return d.began.Add(d.after - min(stopMargin, d.after/2))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// AddService adds its flags to a command that asks the service and needs neither a job nor a
-// config, and to the command's subcommands. Such a command uses Asking.
+// AddService adds the flags that say which service to ask to a command that needs neither a job nor
+// a config, and to the command's subcommands. Such a command uses Asking.
 func (p *Program) AddService(cmd *cobra.Command) {
 	set := cmd.PersistentFlags()
 	set.BoolVar(&p.Embedded, "embedded", false, "ask a made-up account in this process, without a config or a token")
@@ -48,21 +48,21 @@ func (p *Program) Whom() (draft.Service, error) {
 // Take makes c the config of the program, in place of the file, and returns an error that says what
 // is missing to ask its service.
 func (p *Program) Take(c *config.Config) error {
-	p.taken = c
+	p.givenConfig = c
 	if err := p.checkToken(c, false); err != nil {
 		return text.UsageError(err)
 	}
 	return nil
 }
 
-// Taken tells whether the config came from Take, and so is in no file.
-func (p *Program) Taken() bool { return p.taken != nil }
+// Taken tells whether the config came from Take, and not from the config file.
+func (p *Program) Taken() bool { return p.givenConfig != nil }
 
 // Asking is WithService for commands that need no config. Where there is no config, the flags of
 // AddService and their defaults say which service to ask. A config that is named has to exist. In a
 // config that exists, the flags replace what they name and nothing else.
 func (p *Program) Asking(cmd *cobra.Command, do func(context.Context, *Session) error) error {
-	c, none, err := p.asked(cmd)
+	c, none, err := p.serviceConfig(cmd)
 	if err != nil {
 		return text.UsageError(err)
 	}
@@ -76,11 +76,12 @@ func (p *Program) Asking(cmd *cobra.Command, do func(context.Context, *Session) 
 	if err := p.checkToken(c, none); err != nil {
 		return text.UsageError(err)
 	}
-	return p.using(cmd, c, do)
+	return p.withConfig(cmd, c, do)
 }
 
-// asked returns the config that says which service to ask, or one of defaults where there is none.
-func (p *Program) asked(cmd *cobra.Command) (c *config.Config, none bool, err error) {
+// serviceConfig returns the config that says which service to ask. Where there is no config, it
+// returns one of defaults, and none is true.
+func (p *Program) serviceConfig(cmd *cobra.Command) (c *config.Config, none bool, err error) {
 	named := cmd.Flags().Changed("config") || p.getenv("REPORTFERRY_CONFIG") != ""
 	c, err = config.Load(p.ConfigFile, p.LookupEnv)
 	if (errors.Is(err, fs.ErrNotExist) || p.Embedded) && !named {
@@ -91,6 +92,7 @@ func (p *Program) asked(cmd *cobra.Command) (c *config.Config, none bool, err er
 	return c, false, err
 }
 
+// variableName matches what can be the name of an environment variable.
 var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // redirect puts what the flags say into the service. Errors don't repeat the flags' values, because
@@ -123,9 +125,9 @@ func (p *Program) redirect(s *config.Service) (err error) {
 	return nil
 }
 
-// checkToken returns an error that says what to set when the token or the host is missing. Of the
-// variables it names only the usual one, because somebody may have written the token itself after
-// --token-env.
+// checkToken returns an error that says what to set when the token or the host is missing. It names
+// no environment variable but the usual one, because somebody may have written the token itself
+// after --token-env.
 func (p *Program) checkToken(c *config.Config, noConfig bool) error {
 	s, usual := c.Service, config.DefaultTokenEnv
 	var message string
@@ -157,10 +159,10 @@ func (p *Program) checkToken(c *config.Config, noConfig bool) error {
 }
 
 // Unasked returns why a command that can do without the service doesn't ask it: there is no token,
-// or the config has errors and might name another host. The text is empty when Asking would ask,
-// and when a flag says which service to ask, so that Asking says what is missing.
+// or the config has errors and might name another host. why is empty when Asking would ask. It is
+// also empty when a flag says which service to ask: Asking then reports what is missing.
 func (p *Program) Unasked(cmd *cobra.Command) (why string, err error) {
-	c, _, err := p.asked(cmd)
+	c, _, err := p.serviceConfig(cmd)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", text.UsageError(err)

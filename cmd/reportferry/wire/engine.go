@@ -29,11 +29,11 @@ type Engine struct {
 	Ledger *ledger.Ledger // nil until OpenLedger
 	Client *adjust.Client
 	Token  transport.TokenSource // nil when the config names none, because no job needs it
-	Budget *table.Budget
-	Bounds *jobs.Bounds // shared by all runs
+	Budget *table.Budget         // of memory for rows, shared by all runs
+	Bounds *jobs.Bounds          // shared by all runs
 	Log    *slog.Logger
 
-	Embedded *Embedded // the service in this process, when the config says so; else nil
+	Embedded *Embedded // the service in this process; nil when the config names another service
 
 	mu       sync.Mutex // guards accounts, which sessions of several runs ask for
 	accounts map[string]Account
@@ -74,7 +74,8 @@ func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
 }
 
 // openService makes the client of the config's service, for commands that need no ledger. waits
-// says that a person waits, who is told soon when nothing listens at the service's address.
+// means that a person waits: the client then gives up after three attempts when nothing listens at
+// the service's address.
 func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*Engine, error) {
 	for _, w := range c.Warnings {
 		for line := range strings.SplitSeq(w.Error(), "\n") {
@@ -86,7 +87,7 @@ func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*
 	if waits {
 		tries = 3
 	}
-	own, err := e.service(c.Service, tries)
+	own, err := e.newAccount(c.Service, tries)
 	if err != nil {
 		return nil, errors.Join(text.WithExitCode(err), e.Close())
 	}
@@ -100,10 +101,10 @@ func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*
 	return e, nil
 }
 
-// service makes the client of an account, or of the service itself. An emulator in this process
-// answers the client when the config says so. When nothing listens at the address, it gives up
-// after this many tries; 0 means as many as any request has.
-func (e *Engine) service(s config.Service, tries int) (a Account, err error) {
+// newAccount makes the client of an account, or of the service itself. An emulator in this process
+// answers the client when the config says so. When nothing listens at the address, the client gives
+// up after this many tries; 0 means as many as any request has.
+func (e *Engine) newAccount(s config.Service, tries int) (a Account, err error) {
 	o := adjust.Options{
 		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID, MaxURL: s.MaxURL,
 		Options: transport.Options{
@@ -143,10 +144,10 @@ func (e *Engine) service(s config.Service, tries int) (a Account, err error) {
 
 // OpenLedger opens the ledger that the config names.
 func (e *Engine) OpenLedger(ctx context.Context) (err error) {
-	if err := e.Task.lasting(e.Config.Ledger); err != nil {
+	if err := e.Task.checkLasting(e.Config.Ledger); err != nil {
 		return fmt.Errorf("ledger %w", err)
 	}
-	if err := e.Task.lasting(e.Config.Export); err != nil {
+	if err := e.Task.checkLasting(e.Config.Export); err != nil {
 		return fmt.Errorf("export %w", err)
 	}
 	if err = checkRoot(e.Config); err == nil {

@@ -25,7 +25,7 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	if err != nil {
 		return jobs.Job{}, fmt.Errorf("job %s: %w: zone: %w", c.Name, ledger.ErrRefused, err)
 	}
-	client, err := s.asking(c)
+	client, err := s.jobClient(c)
 	if err != nil {
 		return jobs.Job{}, err
 	}
@@ -34,7 +34,7 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		return jobs.Job{}, err
 	}
 	kind, err := events.New(events.Options{
-		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.ServiceOf(c.Account)),
+		Job: c.Name, Table: c.Table, Run: s.RunID, Account: accountIdentity(s.Config.ServiceOf(c.Account)),
 		Client: client, Ledger: s.Ledger, Targets: targets,
 		Rules: refresh.Rules{
 			Location: location, Schedule: schedule, IgnoreSchedule: a.Now, IgnoreLedger: a.Force,

@@ -38,7 +38,8 @@ func (s *Session) Inspect(ctx context.Context, c config.Job, past ledger.Past) (
 	return s.inspect(ctx, c, past, true)
 }
 
-// inspect does the work of Inspect, with the sinks closed, or opened and asked.
+// inspect does the work of Inspect. If closed is true, the sinks stay closed; otherwise they are
+// opened and asked what they hold.
 func (s *Session) inspect(ctx context.Context, c config.Job, past ledger.Past, closed bool) (in refresh.Inspection,
 	due []refresh.Due, err error) {
 	reader := s.Session("")

@@ -19,13 +19,13 @@ type Listener interface {
 	Closed(ctx context.Context, code int, err error) error
 }
 
-// A Ran is a run as its listeners see it.
+// A Ran has what listeners need to know about a run.
 type Ran struct {
 	*Session
 	List       []jobs.Job     // the jobs that this process has looked at
-	Plans      []jobs.Planned // the plan of each of them
-	Record     ledger.Run     // its Exit covers what was done before this call
-	Unrecorded string         // why the ledger has no record of the run; empty: it has one
+	Plans      []jobs.Planned // the plan of each job in List
+	Record     ledger.Run     // of the run; Exit covers what was done before this call
+	Unrecorded string         // why the ledger has no record of the run; empty when it has one
 }
 
 // NoListener is a listener that does nothing. Other listeners embed it for the steps that they
@@ -44,9 +44,11 @@ func (NoListener) Closed(context.Context, int, error) error { return nil }
 // AtEnd returns a listener that calls ended at the end of a run, and does nothing else.
 func AtEnd(ended func(context.Context, *Ran) error) Listener { return atEnd{ended: ended} }
 
+// An atEnd is the listener that AtEnd returns.
 type atEnd struct {
 	NoListener
 	ended func(context.Context, *Ran) error
 }
 
+// Ended calls the function.
 func (a atEnd) Ended(ctx context.Context, r *Ran) error { return a.ended(ctx, r) }

@@ -26,11 +26,11 @@ func (p *Program) Logger(w io.Writer) *slog.Logger {
 		level = max(level, slog.LevelWarn)
 	}
 	if p.JSON() {
-		return slog.New(p.beside(text.NewLogHandler(w, level).WithAttrs(p.Task.attrs()), level))
+		return slog.New(p.withCollector(text.NewLogHandler(w, level).WithAttrs(p.Task.logAttrs()), level))
 	}
 	// People see the progress itself, so of the log they get warnings and errors only.
-	return slog.New(p.beside(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{},
-		debug: level < slog.LevelInfo, runs: p.ManyRuns}, level))
+	return slog.New(p.withCollector(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{},
+		all: level < slog.LevelInfo, namesRun: p.ManyRuns}, level))
 }
 
 // Standard sends what Go's own packages print with package log to the program's log, because they
@@ -53,24 +53,26 @@ func (p *Program) Note(w io.Writer, text string) {
 	fmt.Fprintln(w, text)
 }
 
-// beside returns a handler that also sends records to the collector, if there is one.
-func (p *Program) beside(h slog.Handler, level slog.Level) slog.Handler {
+// withCollector returns a handler that also sends records to the collector, if there is one.
+func (p *Program) withCollector(h slog.Handler, level slog.Level) slog.Handler {
 	if p.Collected == nil {
 		return h
 	}
-	return slog.NewMultiHandler(h, leveled{p.Collected, level})
+	return slog.NewMultiHandler(h, levelFilter{p.Collected, level})
 }
 
-// leveled is a handler that leaves out records below a level.
-type leveled struct {
+// A levelFilter is a handler that leaves out records below a level.
+type levelFilter struct {
 	slog.Handler
 	level slog.Level
 }
 
-func (h leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
+// Enabled tells whether records of a level are kept.
+func (h levelFilter) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
 
-func (h leveled) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return leveled{h.Handler.WithAttrs(attrs), h.level}
+// WithAttrs adds the attributes to the handler that is filtered.
+func (h levelFilter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return levelFilter{h.Handler.WithAttrs(attrs), h.level}
 }
 
 // Traced returns a logger that adds the IDs of the trace and the span in ctx, which are the run's.
@@ -93,27 +95,29 @@ const Width = 100
 // indent is by how many columns the second and further lines of a record are indented.
 const indent = 4
 
-// A Stamped writer puts the time and the run before each line by itself.
+// A Stamped is a writer that puts the time and the run before each line by itself. Stamp returns
+// what it puts there.
 type Stamped interface{ Stamp() string }
 
 // A lineHandler writes a record as plain text: time of day, level, message, then the attributes. A
 // record of a retry is cut to one line; others are folded into further lines, which are indented.
 // The time is in the zone of the process.
 type lineHandler struct {
-	w     io.Writer
-	mu    *sync.Mutex
-	level slog.Level
-	debug bool
-	runs  bool // each line names its run
-	attrs []slog.Attr
+	w        io.Writer
+	mu       *sync.Mutex
+	level    slog.Level
+	all      bool // every record is written, whatever its level
+	namesRun bool // each line names its run
+	attrs    []slog.Attr
 }
 
-func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level || h.debug }
+// Enabled tells whether records of a level are written.
+func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level || h.all }
 
 // Handle writes the record without the run's ID or, where there are many runs, with the end of that
 // ID.
 func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
-	if r.Message == jobs.WindowFailed { // the end of the run says it, with what to do
+	if r.Message == jobs.WindowFailed { // the end of the run reports it, with what to do
 		return nil
 	}
 	var b strings.Builder
@@ -122,7 +126,7 @@ func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 		width -= len(s.Stamp())
 	} else if !r.Time.IsZero() {
 		b.WriteString(r.Time.Format(time.TimeOnly) + " ")
-		if run, _ := step.Of(ctx); h.runs && run != "" {
+		if run, _ := step.Of(ctx); h.namesRun && run != "" {
 			b.WriteString(run[strings.LastIndexByte(run, '-')+1:] + " ")
 		}
 	}
@@ -151,10 +155,12 @@ func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
+// WithAttrs returns a handler that writes these attributes in every line, too.
 func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	c := *h
 	c.attrs = append(append([]slog.Attr{}, h.attrs...), attrs...)
 	return &c
 }
 
+// WithGroup ignores the group, because lines for people are flat.
 func (h *lineHandler) WithGroup(string) slog.Handler { return h }

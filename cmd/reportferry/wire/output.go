@@ -20,10 +20,10 @@ const (
 // programs read. It is the value of the flag --output.
 type Output struct {
 	program *Program
-	form    string // empty: the flag wasn't given
-	forms   []string
-	object  string // what the JSON has: "one object a run"
-	answer  any    // a value of the type that is written as JSON
+	form    string   // that the flag names; empty: the flag wasn't given
+	forms   []string // that the command has
+	object  string   // what the JSON has, such as "one object a run"
+	answer  any      // a value of the type that is written as JSON
 	flags   *pflag.FlagSet
 }
 

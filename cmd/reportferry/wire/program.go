@@ -57,7 +57,7 @@ type Program struct {
 	Account             string // --account, of those that send requests to the service
 	LogFormat, LogLevel string // --log-format, --log-level
 	Attended            bool   // a person watches the output at a terminal
-	ManyRuns            bool   // the process does many runs, so that each log line names its run
+	ManyRuns            bool   // the process does many runs, so each line of the log names its run
 	Quiet, NoProgress   bool   // --quiet, --no-progress, of commands that do a run
 	Deadline            string // the default of --deadline, as text
 	Result, ResultForm  string // --result, --result-format, of commands that do a run
@@ -65,29 +65,32 @@ type Program struct {
 	Began               time.Time // start of the process, from which --deadline counts
 	Version             string
 	LookupEnv           func(string) (string, bool)
-	// Gets all log records too, for the collector that the environment names; nil: there is none.
+	// Collected takes all records of the log as well, and sends them to the collector that the
+	// environment names. It is nil when there is no collector.
 	Collected slog.Handler
-	// Once it was called, SIGHUP goes to the channel and doesn't stop the process; nil: unused.
+	// Hangups makes the process report each SIGHUP on the channel, instead of stopping at it. It is
+	// nil in programs that leave SIGHUP alone.
 	Hangups func() <-chan struct{}
 
-	Kinds map[string]Maker
-	Sinks map[string]sinks.Opener // by the scheme of the URL
-	Run   func(*cobra.Command, Request) error
+	Kinds map[string]Maker                    // by the kind's name in the config
+	Sinks map[string]sinks.Opener             // by the scheme of the URL
+	Run   func(*cobra.Command, Request) error // does one run in the foreground
 
-	taken *config.Config // used instead of ConfigFile; nil: the file is read
+	givenConfig *config.Config // what Take was given, in place of the file; nil: the file is read
 }
 
 // A Maker makes a job from its entry of the config and what the command line asks of it.
 type Maker func(context.Context, *Session, config.Job, Ask) (jobs.Job, error)
 
-// A Request is what a command asks of a run.
+// A Request says which run a command begins.
 type Request struct {
 	Trigger string    // schedule, manual, backfill or replay
 	Offline bool      // the run asks the service for nothing, and needs no token
-	Named   bool      // a person named the jobs: the exit code tells if other runs hold all their units
+	Named   bool      // the jobs were named: the exit code tells if other runs hold all their units
 	Stop    time.Time // when the run must begin to end; zero: never
-	Jobs    func(context.Context, *Session) ([]jobs.Job, error)
-	// Called with each job as soon as it is over, from several goroutines; nil: nobody waits.
+	// Jobs makes the run's jobs.
+	Jobs func(context.Context, *Session) ([]jobs.Job, error)
+	// Over is called with each job as soon as it is over, from several goroutines. It may be nil.
 	Over func(ledger.Result)
 }
 
@@ -122,13 +125,13 @@ func (p *Program) origin(flag, variable, value string) string {
 	return fmt.Sprintf("%s %q", flag, value)
 }
 
-// DefaultConfig is the config file when --config names none.
+// DefaultConfig returns the config file that is read when --config names none.
 func (p *Program) DefaultConfig() string {
 	return cmp.Or(p.getenv("REPORTFERRY_CONFIG"), "reportferry.yml")
 }
 
-// Again is what to append to a suggested command so that it uses the same config, such as
-// " --config FILE"; or nothing.
+// Again returns what to append to a suggested command so that the command uses the same config,
+// such as " --config FILE". It is empty for the default config.
 func (p *Program) Again() string {
 	if p.ConfigFile == "" || p.ConfigFile == p.DefaultConfig() {
 		return ""
@@ -136,7 +139,7 @@ func (p *Program) Again() string {
 	return " --config " + p.ConfigFile
 }
 
-// getenv is os.Getenv on the program's own environment.
+// getenv returns the value of an environment variable, by LookupEnv; empty when it isn't set.
 func (p *Program) getenv(name string) string {
 	value, _ := p.LookupEnv(name)
 	return value
@@ -166,7 +169,7 @@ func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) Listener {
 	if err != nil || c.Heartbeat == "" {
 		return NoListener{}
 	}
-	w := watcher{quiet: !p.Task.First()}
+	w := heartbeat{quiet: !p.Task.First()}
 	address, err := p.Address(ctx, c.Heartbeat)
 	if err == nil {
 		w.beat, err = notify.NewPoster().Heartbeat(address)
@@ -180,15 +183,19 @@ func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) Listener {
 	return w
 }
 
-// A watcher is the Listener that sends the end of a run to the heartbeat address.
-type watcher struct {
+// A heartbeat is the Listener that sends the end of a run to the heartbeat address.
+type heartbeat struct {
 	NoListener
-	beat func(ctx context.Context, what string) error // nil: its address couldn't be read
-	// Only failures are sent: the first of an execution's tasks sends the start and successes.
+	// beat sends what happened to the address: start, an exit code, or an empty text for success.
+	// It is nil when the address couldn't be read.
+	beat func(ctx context.Context, what string) error
+	// quiet means that only failures are sent, because the first of an execution's tasks sends the
+	// start and successes.
 	quiet bool
 }
 
-func (w watcher) Closed(ctx context.Context, code int, _ error) error {
+// Closed sends how the process ends.
+func (w heartbeat) Closed(ctx context.Context, code int, _ error) error {
 	switch {
 	case w.beat == nil || w.quiet && code == 0:
 		return nil
@@ -219,24 +226,24 @@ func (p *Program) Address(ctx context.Context, reference string) (string, error)
 
 // loadConfig reads the config file. Its errors end the process with ExitUsage.
 func (p *Program) loadConfig() (*config.Config, error) {
-	if p.taken != nil {
-		return p.taken, nil
+	if p.givenConfig != nil {
+		return p.givenConfig, nil
 	}
 	c, err := config.Load(p.ConfigFile, p.LookupEnv)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, text.UsageError(fmt.Errorf("%w\n"+
 			"  `reportferry init` writes one, and --config names %s;\n"+
-			"  `reportferry run --to ./out` needs none, and its --help has an example", err, p.elsewhere()))
+			"  `reportferry run --to ./out` needs none, and its --help has an example", err, p.otherConfig()))
 	case err != nil:
 		return nil, text.UsageError(err)
 	}
 	return c, nil
 }
 
-// elsewhere says, for the message that the config file isn't there, what --config may name: the
-// only YAML file in its folder, if there is one.
-func (p *Program) elsewhere() string {
+// otherConfig returns words for what --config may name when the config file isn't there: the only
+// YAML file in its folder, if there is exactly one.
+func (p *Program) otherConfig() string {
 	names, _ := filepath.Glob(filepath.Join(filepath.Dir(p.ConfigFile), "*.y*ml"))
 	if len(names) == 1 {
 		return "another, as in --config " + names[0]
@@ -251,11 +258,11 @@ func (p *Program) WithService(cmd *cobra.Command, do func(context.Context, *Sess
 	if err != nil {
 		return err
 	}
-	return p.using(cmd, c, do)
+	return p.withConfig(cmd, c, do)
 }
 
-// using is WithService with a config that has been read.
-func (p *Program) using(cmd *cobra.Command, c *config.Config, do func(context.Context, *Session) error) error {
+// withConfig does what WithService does, with a config that has been read.
+func (p *Program) withConfig(cmd *cobra.Command, c *config.Config, do func(context.Context, *Session) error) error {
 	e, err := p.openService(c, p.Logger(cmd.ErrOrStderr()), true)
 	if err != nil {
 		return err
@@ -278,8 +285,8 @@ func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) err
 	return errors.Join(text.WithExitCode(do(ctx, s)), s.Close(), e.Close())
 }
 
-// ShowConfig gives the config as it was understood; with names, it has only those jobs. safe
-// removes possible secrets from texts.
+// ShowConfig returns the config as it was understood, with its defaults. When names isn't empty,
+// only these jobs are in it. safe removes possible secrets from texts.
 func (p *Program) ShowConfig(names []string, safe func(string) string) ([]strict.Shown, error) {
 	c, err := p.loadConfig()
 	if err != nil {

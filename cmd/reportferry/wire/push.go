@@ -27,21 +27,25 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A Pusher is what the commands of spend and sharing need of their kinds, which push files record
-// by record.
+// A Pusher is a kind that pushes files record by record, with what the commands of spend and
+// sharing need.
 type Pusher interface {
 	jobs.Kind
+	// Due returns the files that a push would read.
 	Due(ctx context.Context, now time.Time) ([]files.Path, error)
+	// MayPush returns an error when a push of these files would be refused.
 	MayPush(ctx context.Context, due []files.Path, now time.Time) error
+	// Check reads a file as a push would, and sends nothing.
 	Check(ctx context.Context, p files.Path) (files.Checked, error)
+	// Outbox returns what keeps the state of each record.
 	Outbox() *outbox.Outbox
 }
 
-// A PushAsk is what the commands of spend and sharing ask of a job.
+// A PushAsk holds what the commands of spend and sharing ask of a job.
 type PushAsk struct {
 	Now     bool     // ignore the schedule
-	Files   []string // only these, by path or URL; none: those of the job's source that are due
-	First   bool     // send old files although nothing that the job has pushed is on record
+	Files   []string // the only files to push, by path or URL; none: those of the job's source that are due
+	First   bool     // send old files although the ledger has no record of an earlier push of the job
 	ShowIDs bool     // sharing only: log the devices whose records weren't taken
 }
 
@@ -53,7 +57,7 @@ func PushJobOfRun(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Jo
 	return PushJob(ctx, s, c, PushAsk{Now: a.Now})
 }
 
-// PushJob makes a job of a kind that pushes, with what its own commands ask.
+// PushJob makes a job of a kind that pushes, with what the kind's own commands ask.
 func PushJob(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, error) {
 	if c.Kind == "sharing" {
 		return s.sharing(ctx, c, a)
@@ -73,6 +77,7 @@ func (s *Session) pushParts(ctx context.Context, c config.Job, p kinds.Push, a P
 		ParkUnknown: p.OnUnknown == "park", InFlight: max(1, p.InFlight/max(1, s.Task.count)),
 		SpoolDir: s.Spool, Log: s.Log, First: p.First || a.First, Others: map[string]files.Source{},
 	}
+	// The sources of other jobs whose files may have the same Cost IDs.
 	for _, other := range s.Config.Jobs {
 		if c.Spend == nil || other.Spend == nil || other.Name == c.Name ||
 			costColumn(other.Spend) != costColumn(c.Spend) {
@@ -82,6 +87,7 @@ func (s *Session) pushParts(ctx context.Context, c config.Job, p kinds.Push, a P
 			return out, nil, refuse(fmt.Errorf("source of %s: %w", other.Name, err))
 		}
 	}
+	// Where and when to look for files, and the files that the command names.
 	lookup := &out.Shelf
 	lookup.Window, lookup.IgnoreSchedule = p.WindowDays, a.Now
 	if lookup.Schedule, err = refresh.ParseSchedule(c.Schedule, c.Zone); err != nil {
@@ -112,6 +118,7 @@ func (s *Session) pushParts(ctx context.Context, c config.Job, p kinds.Push, a P
 	if s.RunID == "" { // only a run sends anything, and needs the credential
 		return out, nil, nil
 	}
+	// The client of the host.
 	service := s.Config.Service
 	o := adjust.Options{Options: transport.Options{
 		Rate: p.Rate, InFlight: p.InFlight, Share: s.Task.share(), Attempts: service.Attempts,
@@ -130,23 +137,23 @@ func (s *Session) pushParts(ctx context.Context, c config.Job, p kinds.Push, a P
 	return out, s.watched(c.Name, client), nil
 }
 
-// costColumn returns the column that a job takes Cost IDs from.
+// costColumn returns the name of the column from which a job takes Cost IDs.
 func costColumn(s *kinds.Spend) string { return cmp.Or(s.Columns["cost_id"], "cost_id") }
 
-// buckets lists the URL schemes of places that hold files: sources, rejects, ledgers and raw
+// bucketSchemes lists the URL schemes of places that hold files: sources, rejects, ledgers and raw
 // answers are such places, and not every sink is.
-var buckets = []string{"file", "gs", "s3", "azblob"}
+var bucketSchemes = []string{"file", "gs", "s3", "azblob"}
 
 // bucket opens a bucket until the session is closed, once for all jobs that name it.
 func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
-	if err := s.Task.lasting(rawURL); err != nil {
+	if err := s.Task.checkLasting(rawURL); err != nil {
 		return nil, err
 	}
-	if scheme, _, _ := strings.Cut(rawURL, "://"); !slices.Contains(buckets, scheme) {
+	if scheme, _, _ := strings.Cut(rawURL, "://"); !slices.Contains(bucketSchemes, scheme) {
 		return nil, fmt.Errorf("%w: no bucket is opened by %s://; want one of %s", ledger.ErrRefused, scheme,
-			strings.Join(buckets, ", "))
+			strings.Join(bucketSchemes, ", "))
 	}
-	if b := s.opened[rawURL]; b != nil {
+	if b := s.buckets[rawURL]; b != nil {
 		return b, nil
 	}
 	opened, err := bucket.Open(ctx, rawURL)
@@ -154,10 +161,10 @@ func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, erro
 		return nil, text.RefusedError(err)
 	}
 	s.onClose(opened.Close)
-	if s.opened == nil {
-		s.opened = map[string]*blob.Bucket{}
+	if s.buckets == nil {
+		s.buckets = map[string]*blob.Bucket{}
 	}
-	s.opened[rawURL] = opened.Blob()
+	s.buckets[rawURL] = opened.Blob()
 	return opened.Blob(), nil
 }
 
@@ -189,7 +196,7 @@ func (s *Session) pushFile(ctx context.Context, arg string, source files.Source,
 	return files.Path{Name: "by-hand/" + rest, Bucket: bucket, Key: base}, err
 }
 
-// localFile finds a file by its path, as pushFile does by a URL.
+// localFile does what pushFile does, for a path in the file system.
 func (s *Session) localFile(ctx context.Context, name string, source files.Source, own *blob.Bucket) (files.Path,
 	error) {
 	abs, err := filepath.Abs(name)

@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Raw opens the store that keeps the answers of a report job as they come; nil when the config
-// names none.
+// Raw opens the store that keeps the answers of a report job as they come. It returns nil when the
+// config names no store, and when only the ledger is read.
 func (s *Session) Raw(ctx context.Context, c config.Job) (*raw.Store, error) {
 	if s.ReadOnly || c.Report == nil || c.Report.Raw.URL == "" {
 		return nil, nil

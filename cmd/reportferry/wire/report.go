@@ -22,6 +22,7 @@ import (
 
 // Report makes a job of kind report.
 func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
+	// What the config and the command line say: rules, client, sinks, raw answers.
 	r := c.Report
 	if r.Period == "whole" && a.From.IsValid() {
 		return jobs.Job{}, fmt.Errorf("job %s: %w: its table has no periods, and a range of days would become all "+
@@ -31,7 +32,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	client, err := s.asking(c)
+	client, err := s.jobClient(c)
 	if err != nil {
 		return jobs.Job{}, err
 	}
@@ -44,7 +45,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		return jobs.Job{}, err
 	}
 	o := report.Options{
-		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.ServiceOf(c.Account)),
+		Job: c.Name, Table: c.Table, Run: s.RunID, Account: accountIdentity(s.Config.ServiceOf(c.Account)),
 		Client: client, Ledger: s.Ledger, Targets: targets,
 		Start: r.Start.On, Rules: rules, States: s.Config.States, FinalAfter: max(0, r.FinalAfter),
 		Rebaseline: a.Rebaseline, NewColumns: a.NewColumns,
@@ -62,6 +63,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		Codec: r.Codec, Pages: s.Config.Parquet.Pages, SpoolDir: s.Spool, Hold: table.HoldSmall, Budget: s.Budget,
 		Raw: kept, Log: s.Log,
 	}
+	// What depends on other jobs, on the range that is asked for, and on optional keys.
 	if r.ZoneByName() {
 		o.Query.TimezoneID, o.Query.Zone = "", rules.Location
 	}
@@ -123,8 +125,8 @@ func tablesOf(c config.Job) sinks.Schema {
 	}
 }
 
-// account returns what identifies the account in the fingerprint of what numbers mean.
-func account(s config.Service) string {
+// accountIdentity returns what identifies the account in the fingerprint of what numbers mean.
+func accountIdentity(s config.Service) string {
 	if s.Embedded {
 		return "embedded"
 	}

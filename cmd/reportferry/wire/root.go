@@ -12,9 +12,11 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// checkRoot returns an error when a ledger would begin in a root that doesn't exist, or while there
-// is one in the working directory, where earlier versions had theirs: a second ledger would begin
-// with nothing done.
+// checkRoot refuses to begin a second ledger by mistake, with nothing done. It returns an error
+// when the ledger's path is relative and one of these holds:
+//   - The root that the config or REPORTFERRY_ROOT names doesn't exist.
+//   - No root is named, there is no ledger yet in the config's folder, and there is one in the
+//     working directory, where earlier versions had theirs.
 func checkRoot(c *config.Config) error {
 	written := rooted.Written(c.Ledger)
 	here, there := rooted.Folder(written), rooted.Folder(c.Ledger)

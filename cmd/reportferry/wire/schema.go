@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// OneOf has a value of each type that an answer may be of.
+// A OneOf has one value of each type that an answer can have, for AddOutput.
 type OneOf []any
 
 // AnswerSchema returns the JSON Schema of what a command with an Output prints as JSON, or of a
@@ -60,9 +60,9 @@ func asText(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// asWritten returns those fields of a struct that have neither omitempty nor omitzero, with tags
-// that say what package encoding/json does with them: it always writes them, and writes null for a
-// slice, a map or a pointer that is nil.
+// asWritten returns the fields of a struct that have neither omitempty nor omitzero, with tags for
+// the schema that say how package encoding/json writes them: always, and as null for a slice, a map
+// or a pointer that is nil.
 func asWritten(t reflect.Type) (fields []reflect.StructField) {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -35,10 +35,10 @@ type Session struct {
 	Log      *slog.Logger
 	Asked    Ask // what the command asks of the session's jobs
 
-	waits  map[string]*adjust.Waits // what requests wait for, by job
-	opened map[string]*blob.Bucket  // buckets of files, by URL
-	stores map[string]sinks.Sink    // by URL
-	apps   map[string]*visibleApps  // by account
+	waits     map[string]*adjust.Waits // what requests wait for, by job
+	buckets   map[string]*blob.Bucket  // opened buckets of files, by URL
+	openSinks map[string]sinks.Sink    // opened sinks, by URL
+	apps      map[string]*visibleApps  // apps that a token shows, by account
 	closers
 }
 
@@ -76,28 +76,29 @@ func (s *Session) JobsApart(ctx context.Context, names []string) ([]jobs.Job, er
 			err = s.Credential(ctx, c.Account)
 		}
 		if err != nil {
-			job = jobs.Job{Name: c.Name, Table: c.Table, Account: c.Account, Kind: unmade{err}}
+			job = jobs.Job{Name: c.Name, Table: c.Table, Account: c.Account, Kind: unmadeKind{err}}
 		}
 		list = append(list, job)
 	}
 	return list, nil
 }
 
-// An unmade is the kind of a job that couldn't be made.
-type unmade struct{ err error }
+// An unmadeKind is the kind of a job that couldn't be made.
+type unmadeKind struct{ err error }
 
 // Plan returns the reason.
-func (u unmade) Plan(context.Context, time.Time) (jobs.Plan, error) { return jobs.Plan{}, u.err }
+func (u unmadeKind) Plan(context.Context, time.Time) (jobs.Plan, error) { return jobs.Plan{}, u.err }
 
-// Job makes one job from its entry of the config.
+// Job makes one job from its entry of the config and what the command asks.
 func (s *Session) Job(ctx context.Context, c config.Job, a Ask) (jobs.Job, error) {
 	return s.Kinds[c.Kind](ctx, s, c, a)
 }
 
-// Waits returns what the requests of a job wait for at the moment; nil: the job sends no requests.
+// Waits returns what the requests of a job wait for at the moment. It is nil for a job that sends
+// no requests.
 func (s *Session) Waits(job string) *adjust.Waits { return s.waits[job] }
 
-// watched returns a client for a job, whose requests Waits reports on.
+// watched returns a client of the job, which records in waits what its requests wait for.
 func (s *Session) watched(job string, c *adjust.Client) *adjust.Client {
 	if s.waits == nil {
 		s.waits = map[string]*adjust.Waits{}
@@ -108,8 +109,9 @@ func (s *Session) watched(job string, c *adjust.Client) *adjust.Client {
 	return c.Watched(s.waits[job])
 }
 
-// Warn logs a warning for each job that does what is allowed and probably not meant. Runs don't log
-// this, unlike the config's own warnings, because part of it depends on the day.
+// Warn logs a warning for each of the named jobs whose config is allowed but probably not meant. It
+// is apart from the config's own warnings, because part of it depends on the day. A run calls it
+// only for jobs whose tables begin.
 func (s *Session) Warn(names []string) {
 	chosen, _ := s.Choose(names) // the error was reported when the jobs were made
 	for _, c := range chosen {
@@ -137,28 +139,29 @@ func (s *Session) Warn(names []string) {
 func (s *Session) OpenSink(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sink := s.stores[rawURL]; sink != nil {
+	if sink := s.openSinks[rawURL]; sink != nil {
 		return sink, nil
 	}
 	sink, err := sinks.Open(ctx, rawURL, s.Sinks)
 	if err == nil {
 		s.onClose(sink.Close)
-		if s.stores == nil {
-			s.stores = map[string]sinks.Sink{}
+		if s.openSinks == nil {
+			s.openSinks = map[string]sinks.Sink{}
 		}
-		s.stores[rawURL] = sink
+		s.openSinks[rawURL] = sink
 	}
 	return sink, err
 }
 
-// targets opens the sinks of a job, and refuses two that are the same place.
+// targets opens the sinks of a job. It refuses two that are the same place, and two that put the
+// table into one folder under different layouts.
 func (s *Session) targets(ctx context.Context, c config.Job) ([]ledger.Target, error) {
 	if s.ReadOnly {
 		return nil, nil
 	}
 	var targets []ledger.Target
 	for _, rawURL := range c.Sinks {
-		if err := s.Task.lasting(rawURL); err != nil {
+		if err := s.Task.checkLasting(rawURL); err != nil {
 			return nil, fmt.Errorf("job %s: sink %w", c.Name, err)
 		}
 		sink, err := s.OpenSink(ctx, rawURL)
@@ -208,7 +211,7 @@ func (s *Session) absolute(store string) string {
 // LastRuns is how many run records are read to find the reasons of what is wrong.
 const LastRuns = 20
 
-// Past reads what the ledger remembers of the newest n runs. A damaged month is left out, with a
+// Past reads the ledger's records of the newest n runs. A damaged month is left out, with a
 // warning that names it.
 func (s *Session) Past(ctx context.Context, n int) (ledger.Past, error) {
 	past, err := s.Ledger.Past(ctx, n)

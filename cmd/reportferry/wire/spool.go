@@ -9,6 +9,7 @@ import (
 	"time"
 )
 
+// spoolPrefix begins the name of every session's spool folder.
 const spoolPrefix = "reportferry-spool-"
 
 // OpenSpool makes the folder of the session's part files, and removes those of runs that were
@@ -41,8 +42,8 @@ func (e *Engine) SpoolParent() string {
 	return os.TempDir()
 }
 
-// lockDir locks a folder until the file is closed; the lock of a killed process is gone. It refuses
-// links to folders, and doesn't wait for the other end of a pipe.
+// lockDir locks a folder until the returned file is closed. The system releases the lock of a
+// killed process. lockDir refuses links to folders, and doesn't wait for the other end of a pipe.
 func lockDir(path string) (*os.File, error) {
 	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -69,15 +70,15 @@ func sweepSpools(parent string) {
 		if err != nil {
 			continue
 		}
-		if locked, err := dir.Stat(); err == nil && os.SameFile(locked, info) && own(locked) {
+		if locked, err := dir.Stat(); err == nil && os.SameFile(locked, info) && isOwn(locked) {
 			_ = os.RemoveAll(path)
 		}
 		_ = dir.Close()
 	}
 }
 
-// own tells whether a file belongs to the user of this process.
-func own(info os.FileInfo) bool {
+// isOwn tells whether a file belongs to the user of this process.
+func isOwn(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
 }

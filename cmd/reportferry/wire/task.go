@@ -20,14 +20,15 @@ import (
 // execution together. The zero Task stands for a process that no platform started.
 type Task struct {
 	platform  string // cloudRun, kubernetes or empty
-	execution string
-	project   string
-	index     int
-	count     int
-	attempt   int
+	execution string // name of the execution; empty: the platform doesn't say
+	project   string // of Google Cloud; may be empty
+	index     int    // of the task, from 0
+	count     int    // of the execution's tasks
+	attempt   int    // of the task, from 0
 	job       string // the name that all executions share; empty: the platform doesn't say
 }
 
+// The platforms.
 const (
 	cloudRun   = "Cloud Run"
 	kubernetes = "Kubernetes"
@@ -70,7 +71,7 @@ func TaskOf(getenv func(string) string) (t Task, err error) {
 // Alone tells whether the execution has no other task.
 func (t Task) Alone() bool { return t.count <= 1 }
 
-// First tells whether this process speaks for the whole execution, where one has to.
+// First tells whether this is the task that does what only one task of an execution may do.
 func (t Task) First() bool { return t.index == 0 }
 
 // share returns the task's part of the rate limit.
@@ -93,9 +94,9 @@ func (t Task) name() string {
 // Part returns the task's part of the work.
 func (t Task) Part() jobs.Share { return jobs.Share{Index: t.index, Count: t.count} }
 
-// lasting refuses a place that is gone when the task ends: the file system of Cloud Run is memory
-// (https://cloud.google.com/run/docs/container-contract#filesystem).
-func (t Task) lasting(rawURL string) error {
+// checkLasting refuses a place that is gone when the task ends: the file system of Cloud Run is
+// memory (https://cloud.google.com/run/docs/container-contract#filesystem).
+func (t Task) checkLasting(rawURL string) error {
 	if t.platform != cloudRun || !strings.HasPrefix(rawURL, "file:") {
 		return nil
 	}
@@ -132,10 +133,10 @@ func (t Task) Trace() (id trace.TraceID) {
 	return id
 }
 
-// attrs returns the fields that Cloud Logging expects on every line: labels, and one trace for all
-// lines of an execution
+// logAttrs returns the fields that Cloud Logging expects on every line: labels, and one trace for
+// all lines of an execution
 // (https://cloud.google.com/logging/docs/agent/logging/configuration#special-fields).
-func (t Task) attrs() (attrs []slog.Attr) {
+func (t Task) logAttrs() (attrs []slog.Attr) {
 	if t.platform == "" {
 		return nil
 	}

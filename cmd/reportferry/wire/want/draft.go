@@ -17,9 +17,9 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// tableOf drafts the config of one table in one sink, with its ledger beside it. What the flags
+// draftTable drafts the config of one table in one sink, with its ledger beside it. What the flags
 // leave at its default isn't written, because the config has the same defaults.
-func (r *Report) tableOf(s draft.Service, sink, name, start string) draft.Config {
+func (r *Report) draftTable(s draft.Service, sink, name, start string) draft.Config {
 	q := r.Query
 	job := draft.Job{
 		Name: name, Schedule: dayEnds(q.UTCOffset), Sinks: []string{literal(sink)}, Start: start,
@@ -72,9 +72,9 @@ func ZoneKeys(utcOffset, timezoneID string) (keys []draft.Key) {
 	return keys
 }
 
-// dayEnds returns a schedule that fires when a day of the report has ended, so that the first run
-// has yesterday whatever the hour, and one that follows on the same day finds all up to date. With
-// a timezone_id, utcOffset is empty: the schedule is in that zone, where the day ends at midnight.
+// dayEnds returns a cron schedule that fires when a day of the report has ended. So the first run
+// has yesterday, whatever the hour, and another run on the same day finds all up to date. With a
+// timezone_id, utcOffset is empty: the schedule is in that zone, where the day ends at midnight.
 func dayEnds(utcOffset string) string {
 	at, err := time.Parse("-07:00", utcOffset)
 	if err != nil {
@@ -102,6 +102,7 @@ func filterValue(name string, values []string) any {
 // variable. A shell has already replaced its own variables by then.
 func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
+// literals escapes each of the texts.
 func literals(texts []string) []string {
 	var out []string
 	for _, text := range texts {
@@ -111,8 +112,10 @@ func literals(texts []string) []string {
 }
 
 var (
-	scheme  = lazy.Regexp(`^[A-Za-z][A-Za-z0-9+.-]*://`)
-	strange = lazy.Regexp(`[^a-z0-9_]+`)
+	// scheme matches the beginning of a URL.
+	scheme = lazy.Regexp(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+	// notInNames matches what the name of a table can't have.
+	notInNames = lazy.Regexp(`[^a-z0-9_]+`)
 )
 
 // RelativeTo turns a path that is relative to the working directory into one that is relative to a
@@ -163,7 +166,8 @@ func LedgerBeside(sink string) string {
 	return u.String()
 }
 
-// NameOf names a table by its dimensions, so that it keeps its name when a metric is added.
+// NameOf returns a name for a table that is made of its dimensions, so that the table keeps its
+// name when a metric is added.
 func NameOf(dimensions []string) string {
-	return strings.Trim(strange().ReplaceAllString(strings.ToLower(strings.Join(dimensions, "_")), "_"), "_")
+	return strings.Trim(notInNames().ReplaceAllString(strings.ToLower(strings.Join(dimensions, "_")), "_"), "_")
 }

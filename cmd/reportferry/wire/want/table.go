@@ -20,8 +20,8 @@ import (
 type Table struct {
 	Report
 	to, name, start string
-	print           bool
-	own             []string // names of the flags that mean something only with --to
+	printOnly       bool
+	onlyWithTo      []string // names of the flags that mean something only with --to
 }
 
 // UsualStart is the default of --start, the first day of a table.
@@ -38,12 +38,12 @@ func AddTable(cmd *cobra.Command, p *wire.Program) *Table {
 	mine.StringVar(&t.start, "start", UsualStart, "first `day` of the table: a date, or days before today")
 	mine.StringSliceVar(&t.drop, "drop", nil, "take these columns out of every partition of the table: `a,b`")
 	mine.StringVar(&t.name, "name", "", "`name` of the table; default: its dimensions")
-	mine.BoolVar(&t.print, "print-config", false,
+	mine.BoolVar(&t.printOnly, "print-config", false,
 		"print the config that --to and the other flags stand for, and do nothing else")
-	mine.VisitAll(func(f *pflag.Flag) { t.own = append(t.own, f.Name) })
+	mine.VisitAll(func(f *pflag.Flag) { t.onlyWithTo = append(t.onlyWithTo, f.Name) })
 	cmd.Flags().AddFlagSet(mine)
 	p.AddService(cmd)
-	t.own = append(t.own, wire.ServiceFlags...)
+	t.onlyWithTo = append(t.onlyWithTo, wire.ServiceFlags...)
 	return t
 }
 
@@ -53,10 +53,10 @@ func AddTable(cmd *cobra.Command, p *wire.Program) *Table {
 func (t *Table) Take(cmd *cobra.Command, p *wire.Program, jobs []string) (done bool, err error) {
 	set := cmd.Flags()
 	if !set.Changed("to") {
-		at := slices.IndexFunc(t.own, set.Changed)
+		at := slices.IndexFunc(t.onlyWithTo, set.Changed)
 		if at >= 0 {
 			return false, text.UsageError(fmt.Errorf("--%s: only with --to, which makes a table without a config; a "+
-				"job of a config says it there", t.own[at]))
+				"job of a config says it there", t.onlyWithTo[at]))
 		}
 		return false, nil
 	}
@@ -75,7 +75,7 @@ func (t *Table) Take(cmd *cobra.Command, p *wire.Program, jobs []string) (done b
 	switch {
 	case err != nil:
 		return false, text.UsageError(err)
-	case t.print:
+	case t.printOnly:
 		_, err = cmd.OutOrStdout().Write(written)
 		return true, err
 	}
@@ -108,7 +108,7 @@ func (r *Report) config(cmd *cobra.Command, p *wire.Program, to, name, start str
 	if name == "" {
 		name = NameOf(r.Query.Dimensions)
 	}
-	text := r.tableOf(service, SinkURL(".", to), name, start).YAML()
+	text := r.draftTable(service, SinkURL(".", to), name, start).YAML()
 	c, err := config.Parse("", text, p.LookupEnv)
 	if err != nil {
 		return nil, nil, InFlags(cmd.Flags(), err)

@@ -2,8 +2,8 @@
 // prints these numbers, and run --to keeps them as a table. Without it, a parameter could have a
 // flag in one of the two and mean nothing to the other.
 //
-//	--dimensions, --metrics, ... ── Report ──┬── adjust.ReportQuery     what report asks once
-//	--to, --name, --start        ── Table  ──┴── draft.Config ── YAML   what run --to keeps, and --print-config prints
+//	--dimensions, --metrics, ... ── Report ──┬── adjust.ReportQuery     report
+//	--to, --name, --start        ── Table  ──┴── draft.Config ── YAML   run --to, --print-config
 package want
 
 import (
@@ -30,7 +30,7 @@ const Filters = `A filter is a dimension or metric, two underscores, and an oper
 // them.
 type Report struct {
 	Query   adjust.ReportQuery
-	filters []string
+	filters []string // values of --filter, as they were given
 	drop    []string // columns to leave out; only a Table sets it
 }
 
@@ -61,8 +61,8 @@ func AddZone(fs *pflag.FlagSet, utcOffset, timezoneID *string) {
 		"instead of --utc-offset: a `zone` such as Europe/Berlin, or the service's number of one")
 }
 
-// Complete checks the flags, and makes filters of the texts. command is the
-// name of the command, for the advice to ask for its help.
+// Complete checks the flags, and parses the filters into Query. command is the name of the command,
+// for the advice to ask for its help.
 func (r *Report) Complete(fs *pflag.FlagSet, command string) error {
 	q := &r.Query
 	switch {
@@ -113,10 +113,11 @@ var quotedComma = lazy.Regexp(`(?:^|,)("[^",]*,[^"]*")(?:,|$)`)
 // replaces its default.
 type parameterFlag struct {
 	kinds.Parameter
-	values map[string][]string
-	set    bool
+	values map[string][]string // of all parameters, by name
+	given  bool                // the flag was given before
 }
 
+// String implements pflag.Value. It returns the parameter's values.
 func (f *parameterFlag) String() string { return strings.Join(f.values[f.Name], ",") }
 
 // Set takes nearly any text, because a wrong one is refused later: by the service for a report, by
@@ -130,18 +131,18 @@ func (f *parameterFlag) Set(text string) error {
 		on, err := strconv.ParseBool(text)
 		f.values[f.Name] = []string{strconv.FormatBool(on)}
 		return err
-	case f.List && f.set:
+	case f.List && f.given:
 		f.values[f.Name] = append(f.values[f.Name], strings.Split(text, ",")...)
 	case f.List:
 		f.values[f.Name] = strings.Split(text, ",")
 	default:
 		f.values[f.Name] = []string{text}
 	}
-	f.set = true
+	f.given = true
 	return nil
 }
 
-// Type is what help shows as the kind of the value.
+// Type returns what help shows as the kind of the value.
 func (f *parameterFlag) Type() string {
 	switch {
 	case f.Flag:

@@ -103,7 +103,7 @@ func TestTheConfigSaysWhatTheFlagsSay(t *testing.T) {
 		if err := r.Complete(set, "x"); err != nil {
 			t.Fatal(err)
 		}
-		text := r.tableOf(draft.Service{}, "file://./out", "day", UsualStart).YAML()
+		text := r.draftTable(draft.Service{}, "file://./out", "day", UsualStart).YAML()
 		c, err := config.Parse("", text, func(string) (string, bool) { return "", false })
 		if err != nil {
 			if strings.TrimSpace(in) == "" || strings.TrimSpace(has) == "" || in == "x" {
