@@ -83,7 +83,7 @@ is there. A file of somebody else in the place of one is refused.`,
 				if err := write(out, files); err != nil {
 					return fmt.Errorf("write the project: %w", err)
 				}
-				for _, l := range made.left {
+				for _, l := range made.leftOut {
 					p.Note(cmd.ErrOrStderr(), "left out: "+l)
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s of %s; next: cd %s && dbt build\n", text.Plural(len(files), "file"),
@@ -103,6 +103,7 @@ is there. A file of somebody else in the place of one is refused.`,
 	return cmd
 }
 
+// dialectNames returns the names of the dialects.
 func dialectNames() (names []string) {
 	for _, d := range dialects {
 		names = append(names, d.Name)
@@ -117,15 +118,15 @@ type table struct {
 	sums   views.Table // how its metrics are summed
 }
 
-// A project is what is known about the tables before the files are made.
+// A project has all that the files are made of.
 type project struct {
 	views.Dialect
-	at     place
-	prefix string // of the names of state tables, which describe other tables
-	tables []table
-	states map[string][]string // the tables that have a state table, by its kind
-	left   []string            // what is left out, and why
-	labels map[string]bool     // the labels of metrics so far; dbt wants each to be unique
+	place   place
+	prefix  string // begins the names of state tables, which describe other tables
+	tables  []table
+	states  map[string][]string // the tables that have a state table, by its kind
+	leftOut []string            // what is left out, and why
+	labels  map[string]bool     // the labels of metrics so far; dbt wants each to be unique
 }
 
 // gather finds out what the project consists of. All that it may ask the service is the list of
@@ -137,15 +138,16 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 	}
 	p := &project{Dialect: d, prefix: cmp.Or(s.Config.States, state.Prefix), labels: map[string]bool{}}
 	var names []string
-	var target ledger.Target
-	var address string
+	var target ledger.Target // the one place of all tables
+	var address string       // its URL
+	// The tables: each with its schema, its place and its sums.
 	for _, c := range chosen {
 		if len(c.Sinks) == 0 {
 			continue // the job has no table: it pushes files, or manages apps
 		}
 		c.Sinks = slices.DeleteFunc(slices.Clone(c.Sinks), func(url string) bool { return dialectBy(url) != d.Name })
 		if len(c.Sinks) == 0 {
-			p.left = append(p.left, fmt.Sprintf("job %s, which has no sink for the SQL of %s", c.Name, d.Name))
+			p.leftOut = append(p.leftOut, fmt.Sprintf("job %s, which has no sink for the SQL of %s", c.Name, d.Name))
 			continue
 		}
 		job, err := inspect.JobOf(ctx, s, c, d.Name)
@@ -161,7 +163,8 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 			return nil, err
 		}
 		for _, other := range job.Targets[1:] {
-			p.left = append(p.left, fmt.Sprintf("%s of job %s, because its first sink of that SQL counts", other.Name,
+			p.leftOut = append(p.leftOut, fmt.Sprintf(
+				"%s of job %s, because its first sink of that SQL counts", other.Name,
 				c.Name))
 		}
 		if target.Store == "" {
@@ -182,16 +185,17 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 			left = append(left, "sums: "+err.Error())
 		}
 		for _, l := range left {
-			p.left = append(p.left, c.Table+": "+l)
+			p.leftOut = append(p.leftOut, c.Table+": "+l)
 		}
 		p.tables, names = append(p.tables, t), append(names, c.Table)
 	}
+	// What all tables have in common: their place, the state tables, and the dimensions of --by.
 	if len(p.tables) == 0 {
 		return nil, text.UsageError(fmt.Errorf("no job has a table that dbt reads by the SQL of %s; want one with a "+
 			"sink in a folder, a bucket, "+
 			"BigQuery or Postgres", d.Name))
 	}
-	if p.at, err = placeOf(target, address, d); err != nil {
+	if p.place, err = placeOf(target, address, d); err != nil {
 		return nil, err
 	}
 	if p.states, err = inspect.StateTables(ctx, s.Ledger, p.prefix, names); err != nil {
@@ -204,22 +208,25 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 			return nil, text.UsageError(fmt.Errorf("--by %s: no table has such a dimension beside its date", name))
 		}
 		for _, t := range without {
-			p.left = append(p.left, fmt.Sprintf("%s: --by %s, which isn't a dimension of it beside its date", t.Table,
+			p.leftOut = append(p.leftOut, fmt.Sprintf(
+				"%s: --by %s, which isn't a dimension of it beside its date", t.Table,
 				name))
 		}
 	}
 	for _, kind := range inspect.StateKinds {
 		without := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return p.hasStates(kind, name) })
 		if len(without) > 0 {
-			p.left = append(p.left, fmt.Sprintf("%s%s of %s, which has no rows yet; write the project again when it "+
-				"has some",
+			p.leftOut = append(p.leftOut, fmt.Sprintf(
+				"%s%s of %s, which has no rows yet; write the project again when it "+
+					"has some",
 				p.prefix, kind, strings.Join(without, ", ")))
 		}
 	}
 	return p, nil
 }
 
-// dialectBy returns the name of the dialect of a sink's URL, or "" when it hasn't exactly one.
+// dialectBy returns the name of the dialect of the engine that reads a sink with this URL, or ""
+// when several engines read it.
 func dialectBy(url string) string {
 	if engines := inspect.DialectsOf(url); len(engines) == 1 {
 		return engines[0]
@@ -229,16 +236,16 @@ func dialectBy(url string) string {
 
 // dialectOf returns the dialect that is asked for, or the only one that the jobs' sinks have.
 func dialectOf(chosen []config.Job, asked string) (views.Dialect, error) {
-	var found []string
+	var names []string
 	for _, c := range chosen {
 		for _, url := range c.Sinks {
-			if name := dialectBy(url); name != "" && !slices.Contains(found, name) {
-				found = append(found, name)
+			if name := dialectBy(url); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}
-	if asked == "" && len(found) == 1 {
-		asked = found[0]
+	if asked == "" && len(names) == 1 {
+		asked = names[0]
 	}
 	for _, d := range dialects {
 		if d.Name == asked {
@@ -248,10 +255,10 @@ func dialectOf(chosen []config.Job, asked string) (views.Dialect, error) {
 	switch {
 	case asked != "":
 		return views.Dialect{}, fmt.Errorf("--dialect %q: want one of %s", asked, strings.Join(dialectNames(), ", "))
-	case len(found) == 0:
+	case len(names) == 0:
 		return views.Dialect{}, errors.New("no job has a table in a folder, a bucket, BigQuery or Postgres, which a " +
 			"project of dbt is written for")
 	}
 	return views.Dialect{}, fmt.Errorf("the jobs' sinks are read by the SQL of %s; choose one by --dialect",
-		strings.Join(found, ", "))
+		strings.Join(names, ", "))
 }

@@ -15,8 +15,9 @@ import (
 // that aren't among them. Before it changes anything, it fails if a file without the command's mark
 // is in the place of one. It leaves an existing profiles.yml alone.
 func write(folder string, files map[string]string) error {
+	// Nothing of somebody else may be in the way.
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		own, err := ours(filepath.Join(folder, path))
+		own, err := isOurs(filepath.Join(folder, path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -28,6 +29,7 @@ func write(folder string, files map[string]string) error {
 				"take that file away", filepath.Join(folder, path))
 		}
 	}
+	// Files of an earlier call that aren't needed any more are removed.
 	for _, below := range []string{"models", "macros", "tests"} {
 		err := filepath.WalkDir(filepath.Join(folder, below), func(path string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +42,7 @@ func write(folder string, files map[string]string) error {
 			if err != nil || files[filepath.ToSlash(name)] != "" {
 				return err
 			}
-			if own, err := ours(path); err != nil || !own {
+			if own, err := isOurs(path); err != nil || !own {
 				return err
 			}
 			return os.Remove(path)
@@ -61,8 +63,8 @@ func write(folder string, files map[string]string) error {
 	return nil
 }
 
-// ours reports whether the command wrote a file: whether its first line has the mark.
-func ours(path string) (bool, error) {
+// isOurs reports whether the command wrote a file: whether its first line has the mark.
+func isOurs(path string) (bool, error) {
 	text, err := os.ReadFile(path)
 	first, _, _ := strings.Cut(string(text), "\n")
 	return strings.Contains(first, mark), err

@@ -62,7 +62,7 @@ func TestNamed(t *testing.T) {
 		"installs": "installs", "t_Purchase__legacy_events": "t_purchase_legacy_events", "_7_days_": "t_7_days",
 		"t-x.y": "t_x_y",
 	} {
-		if got := named(column); got != want {
+		if got := metricFlowName(column); got != want {
 			t.Errorf("%s: %s, want %s", column, got, want)
 		}
 	}

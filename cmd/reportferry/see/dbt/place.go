@@ -19,7 +19,7 @@ import (
 // A place says where the tables are, in the terms of a dbt source. Parts that may differ in another
 // environment are variables of dbt.
 type place struct {
-	database, schema string
+	database, schema string // names, or templates of dbt variables; empty where the source has none
 	files            string // SQL that reads a table's files; dbt-duckdb puts the table's name in
 	output           output
 	typeName         func(sinks.ColumnType) string // the SQL type of a column
@@ -53,10 +53,10 @@ type secret struct {
 	Secret   string `yaml:"secret,omitempty"`
 }
 
-// variable returns the template of a dbt variable with its default.
+// variable returns the template of a dbt variable with a default.
 func variable(name, usual string) string { return fmt.Sprintf("{{ var(%q, %q) }}", name, usual) }
 
-// environment returns the template of an environment variable with its default.
+// environment returns the template of an environment variable with a default.
 func environment(name, usual string) string { return fmt.Sprintf("{{ env_var(%q, %q) }}", name, usual) }
 
 // placeOf returns the place of a sink. The sink's URL may name the user and the location; secrets

@@ -18,10 +18,11 @@ import (
 // mark is in the first line of every file that the command may replace and remove later.
 const mark = "Written by reportferry dbt, which replaces it."
 
-// sourceName is the name of the project, of its profile and of its source.
+// sourceName is the name of the dbt project, of its profile and of its source.
 const sourceName = "reportferry"
 
-// profiles is the file that is written only once, because the project's users change it.
+// profiles is the name of the file that is written only once, because the project's users change
+// it.
 const profiles = "profiles.yml"
 
 // source and ref return how the SQL of a model refers to a source's table and to another model;
@@ -30,8 +31,8 @@ func source(table string) string { return "{{ source('" + sourceName + "', '" + 
 func ref(model string) string    { return "{{ " + refTo(model) + " }}" }
 func refTo(model string) string  { return "ref('" + model + "')" }
 
-// staged returns the name of the model of a table's rows.
-func staged(table string) string { return "stg_" + sourceName + "__" + table }
+// stagedModel returns the name of the model of a table's rows.
+func stagedModel(table string) string { return "stg_" + sourceName + "__" + table }
 
 // stateTable returns the name in a warehouse of the state table of a kind that describes a table.
 func (p *project) stateTable(kind, table string) string {
@@ -49,13 +50,15 @@ func (p *project) files() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The time spines are models, too.
 	statements := map[string]string{"macros/" + uniqueKey + ".sql": uniqueMacro}
 	units := p.spines()
 	for _, unit := range slices.Sorted(maps.Keys(units)) {
 		m := spine(unit)
 		models = append(models, m)
-		statements["models/semantic/"+m.Name+".sql"] = fmt.Sprintf(times[p.Name], units[unit], unit)
+		statements["models/semantic/"+m.Name+".sql"] = fmt.Sprintf(spineSQL[p.Name], units[unit], unit)
 	}
+	// Documents in YAML.
 	semantic, metrics := p.semantic()
 	documents := map[string]any{
 		"dbt_project.yml": projectFile{
@@ -67,7 +70,7 @@ func (p *project) files() (map[string]string, error) {
 			}},
 		},
 		profiles: map[string]any{sourceName: map[string]any{"target": "main",
-			"outputs": map[string]any{"main": p.at.output}}},
+			"outputs": map[string]any{"main": p.place.output}}},
 		"models/staging/sources.yml":   properties{Version: 2, Sources: []sourceFile{p.source()}},
 		"models/models.yml":            properties{Version: 2, Models: models},
 		"models/exposures.yml":         properties{Version: 2, Exposures: p.exposures(models)},
@@ -84,6 +87,7 @@ func (p *project) files() (map[string]string, error) {
 		}
 		files[path] = head + string(text)
 	}
+	// Tests and models in SQL.
 	if p.states[state.Partitions] != nil {
 		for name, condition := range map[string]string{unreconciled: "reconciled = 'unreconciled'",
 			changedAfterFinal: "changed_after_final > 0"} {
@@ -99,13 +103,13 @@ func (p *project) files() (map[string]string, error) {
 	return files, nil
 }
 
-// models returns the models, which are the views of all tables, each once: as dbt lists them, and
-// as files.
+// models returns the models, which are the views of all tables, each once. list has them as dbt
+// lists them, and files their SQL by the paths of the files.
 func (p *project) models() (list []model, files map[string]string, err error) {
 	files = map[string]string{}
 	for _, t := range p.tables {
 		r := inspect.Reading{
-			Place: views.Place{Dialect: p.Dialect, Table: func(name string) string { return ref(staged(name)) },
+			Place: views.Place{Dialect: p.Dialect, Table: func(name string) string { return ref(stagedModel(name)) },
 				Named: ref},
 			Whole: source(t.Table), States: map[string][]string{}, Prefix: p.prefix,
 			Freshness: ref(p.prefix + state.Partitions),
@@ -122,7 +126,7 @@ func (p *project) models() (list []model, files map[string]string, err error) {
 			}
 		}
 		if p.Name == views.BigQuery.Name {
-			r.Freshness = p.Quote(p.at.database) + "." + p.Quote(p.at.schema) + ".INFORMATION_SCHEMA.PARTITIONS"
+			r.Freshness = p.Quote(p.place.database) + "." + p.Quote(p.place.schema) + ".INFORMATION_SCHEMA.PARTITIONS"
 		}
 		made, err := r.Views(t.sums)
 		if err != nil {
@@ -132,7 +136,7 @@ func (p *project) models() (list []model, files map[string]string, err error) {
 			m, folder, config := model{Name: v.Name}, "marts", ""
 			switch v.Name {
 			case t.Table:
-				m.Name, folder = staged(t.Table), "staging"
+				m.Name, folder = stagedModel(t.Table), "staging"
 				m.Description = "The rows of " + t.Table +
 					", without those of another currency, zone or filter, which a rebaseline hasn't replaced yet."
 				// In DuckDB no table has this name, so the view can have the name that
@@ -165,14 +169,14 @@ func (p *project) models() (list []model, files map[string]string, err error) {
 	return list, files, nil
 }
 
-// The names of tests.
+// The names of the project's data tests.
 const (
 	uniqueKey         = "reportferry_unique"
 	unreconciled      = "reportferry_unreconciled"
 	changedAfterFinal = "reportferry_changed_after_final"
 )
 
-// uniqueMacro is a test that no two rows have the same values in all of some columns.
+// uniqueMacro defines the test uniqueKey: no two rows have the same values in all of the columns.
 const uniqueMacro = `{% test ` + uniqueKey + `(model, columns) %}
 {%- set keys = [] -%}
 {%- for column in columns %}{% do keys.append(adapter.quote(column)) %}{% endfor -%}
@@ -204,10 +208,10 @@ func (p *project) exposures(models []model) (list []exposure) {
 		}
 	}
 	const cohorts = "cohorts_daily" // the table that the bundle in deploy/bi/superset reads
-	if has[staged(cohorts)] && len(states) > 0 {
+	if has[stagedModel(cohorts)] && len(states) > 0 {
 		add("superset_performance", "Performance (Superset)",
 			"Spend, installs, eCPI, ROAS and cohorts: deploy/bi/superset of reportferry.",
-			[]string{refTo(staged(cohorts)), states[0]})
+			[]string{refTo(stagedModel(cohorts)), states[0]})
 	}
 	if len(states) > 0 {
 		add("superset_freshness", "Freshness (Superset)",

@@ -78,14 +78,14 @@ func (p *project) semantic() (list []semanticModel, metrics []metric) {
 			continue
 		}
 		if t.schema.On == "" {
-			p.left = append(p.left, t.Table+": a semantic model, which needs a date")
+			p.leftOut = append(p.leftOut, t.Table+": a semantic model, which needs a date")
 			continue
 		}
 		m := semanticModel{
-			Name: named(t.Table), Description: t.schema.About.Text, Model: refTo(staged(t.Table)),
-			Defaults: defaults{reportDate}, PrimaryEntity: named(t.Table),
+			Name: metricFlowName(t.Table), Description: t.schema.About.Text, Model: refTo(stagedModel(t.Table)),
+			Defaults: defaults{reportDate}, PrimaryEntity: metricFlowName(t.Table),
 		}
-		lasting := map[string]bool{} // columns that can't be added over time: their last period counts
+		notAdditive := map[string]bool{} // columns that can't be added over time: their last period counts
 		for _, c := range t.schema.Columns {
 			if c.Required {
 				m.Dimensions = append(m.Dimensions, p.dimension(c, t.schema.On))
@@ -94,17 +94,18 @@ func (p *project) semantic() (list []semanticModel, metrics []metric) {
 				continue
 			}
 			s := measure{
-				Name: named(t.Table + "_" + c.Name), Label: p.label(c, t.Table), Description: c.Text(), Agg: "sum",
+				Name:  metricFlowName(t.Table + "_" + c.Name),
+				Label: p.label(c, t.Table), Description: c.Text(), Agg: "sum",
 				Expr: p.expr(c.Name), CreateMetric: true,
 			}
 			if c.Additive != "yes" {
-				s.NonAdditive, lasting[c.Name] = &nonAdditive{reportDate, "max"}, true
+				s.NonAdditive, notAdditive[c.Name] = &nonAdditive{reportDate, "max"}, true
 			}
 			m.Measures = append(m.Measures, s)
 		}
 		list = append(list, m)
 		for _, r := range t.sums.Ratios {
-			if made, ok := p.ratio(t, r, lasting); ok {
+			if made, ok := p.ratio(t, r, notAdditive); ok {
 				metrics = append(metrics, made)
 			}
 		}
@@ -112,19 +113,19 @@ func (p *project) semantic() (list []semanticModel, metrics []metric) {
 	return list, metrics
 }
 
-// plain matches a column's name that SQL takes without quotes.
-var plain = lazy.Regexp(`^[a-z][a-z0-9_]*$`)
+// plainName matches a column's name that SQL takes without quotes.
+var plainName = lazy.Regexp(`^[a-z][a-z0-9_]*$`)
 
 // expr returns a column's name as SQL has it, quoted if it must be.
 func (p *project) expr(column string) string {
-	if plain().MatchString(column) {
+	if plainName().MatchString(column) {
 		return column
 	}
 	return p.Quote(column)
 }
 
-// label returns the name that people know a column's metric by and the table. Where another metric
-// has that label already, it has the column's own name instead.
+// label returns a label for a column's metric: the name that people know it by, and the table. If
+// another metric has that label already, the column's own name is used.
 func (p *project) label(c sinks.Column, table string) string {
 	label, _, _ := strings.Cut(c.Description, " = ")
 	if label == "" || p.labels[label+", "+table] {
@@ -139,7 +140,7 @@ func (p *project) label(c sinks.Column, table string) string {
 // granularity of a day: MetricFlow begins its weeks on Monday and the service on Sunday, so its
 // weeks would move the dates.
 func (p *project) dimension(c sinks.Column, on string) dimension {
-	d := dimension{Name: named(c.Name), Description: c.Description, Type: "categorical", Expr: p.expr(c.Name)}
+	d := dimension{Name: metricFlowName(c.Name), Description: c.Description, Type: "categorical", Expr: p.expr(c.Name)}
 	if c.Type != sinks.Date && c.Type != sinks.DateTime {
 		return d
 	}
@@ -156,7 +157,7 @@ func (p *project) dimension(c sinks.Column, on string) dimension {
 // ratio returns the metric of a formula. A formula with unique users has none (ok is false): it is
 // right in a single period only, as in the model of sums, because over several periods the sum of
 // all would be divided by the users of the last one.
-func (p *project) ratio(t table, r views.Ratio, lasting map[string]bool) (m metric, ok bool) {
+func (p *project) ratio(t table, r views.Ratio, notAdditive map[string]bool) (m metric, ok bool) {
 	e, err := parser.ParseExpr(r.Formula)
 	if err != nil {
 		return m, false // it was reported when the view of sums was made
@@ -168,14 +169,15 @@ func (p *project) ratio(t table, r views.Ratio, lasting map[string]bool) (m metr
 		}
 		return true
 	})
-	if slices.ContainsFunc(parts, func(name string) bool { return lasting[name] }) {
-		p.left = append(p.left, fmt.Sprintf("%s: the metric %s, which over several periods would be by the users of "+
-			"the last one; "+
-			"the model of sums has it", t.Table, r.Name))
+	if slices.ContainsFunc(parts, func(name string) bool { return notAdditive[name] }) {
+		p.leftOut = append(p.leftOut, fmt.Sprintf(
+			"%s: the metric %s, which over several periods would be by the users of "+
+				"the last one; "+
+				"the model of sums has it", t.Table, r.Name))
 		return m, false
 	}
 	c := t.schema.Columns[slices.IndexFunc(t.schema.Columns, func(c sinks.Column) bool { return c.Name == r.Name })]
-	of := func(name string) string { return named(t.Table + "_" + name) }
+	of := func(name string) string { return metricFlowName(t.Table + "_" + name) }
 	m = metric{Name: of(r.Name), Label: p.label(c, t.Table), Description: c.Text(), Type: "ratio"}
 	if quotient, is := e.(*ast.BinaryExpr); is && quotient.Op == token.QUO {
 		over, above := quotient.X.(*ast.Ident)
@@ -201,13 +203,13 @@ func (p *project) ratio(t table, r views.Ratio, lasting map[string]bool) (m metr
 // to, with the SQL type of each unit's column: day, and hour if a table is by hour. A project that
 // has time spines of its own disables these.
 func (p *project) spines() map[string]string {
-	units := map[string]string{"day": p.at.typeName(sinks.Date)}
+	units := map[string]string{"day": p.place.typeName(sinks.Date)}
 	for _, t := range p.tables {
 		if slices.ContainsFunc(t.schema.Columns, func(c sinks.Column) bool {
 			return c.Name == t.schema.On &&
 				c.Type == sinks.DateTime
 		}) {
-			units["hour"] = p.at.typeName(sinks.DateTime)
+			units["hour"] = p.place.typeName(sinks.DateTime)
 		}
 	}
 	return units
@@ -222,8 +224,8 @@ func spine(unit string) model {
 	}
 }
 
-// times has the SQL of a time spine by dialect, with places for the column's type and the unit.
-var times = map[string]string{
+// spineSQL has the SQL of a time spine by dialect, with places for the column's type and the unit.
+var spineSQL = map[string]string{
 	views.BigQuery.Name: "SELECT CAST(d AS %s) AS date_%s\n" +
 		"FROM UNNEST(GENERATE_TIMESTAMP_ARRAY(TIMESTAMP '2015-01-01', TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL " +
 		"366 DAY), INTERVAL 1 %[2]s)) AS d",

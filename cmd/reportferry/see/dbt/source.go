@@ -94,14 +94,14 @@ type (
 	}
 )
 
-// source returns the source with every table and its state tables.
+// source returns dbt's source, with every table and its state tables.
 func (p *project) source() sourceFile {
 	s := sourceFile{
 		Name: sourceName, Description: "Tables that reportferry fills: each partition is replaced whole or not at all.",
-		Database: p.at.database, Schema: p.at.schema,
+		Database: p.place.database, Schema: p.place.schema,
 	}
-	if p.at.files != "" {
-		s.Config = &sourceConfig{Meta: map[string]string{"external_location": p.at.files}}
+	if p.place.files != "" {
+		s.Config = &sourceConfig{Meta: map[string]string{"external_location": p.place.files}}
 	}
 	for _, t := range p.tables {
 		s.Tables = append(s.Tables, p.dataTable(t))
@@ -114,7 +114,7 @@ func (p *project) source() sourceFile {
 	return s
 }
 
-// dataTable returns the table of a job, with tests of its key.
+// dataTable returns the table of a job as the source lists it, with tests of its key.
 func (p *project) dataTable(t table) sourceTable {
 	var only map[string]string
 	if t.schema.RequireFilter { // the warehouse refuses a query without a filter on the date
@@ -141,17 +141,17 @@ func (p *project) dataTable(t table) sourceTable {
 // columns returns the columns of a schema as a source lists them.
 func (p *project) columns(s *sinks.Schema) (list []sourceColumn) {
 	for _, c := range s.Columns {
-		list = append(list, sourceColumn{Name: c.Name, Description: c.Text(), Type: p.at.typeName(c.Type)})
+		list = append(list, sourceColumn{Name: c.Name, Description: c.Text(), Type: p.place.typeName(c.Type)})
 	}
 	return list
 }
 
-// tableOfStates returns the state table of a kind, which describes the table t. The one of
-// partitions has freshness: it says when a partition was fetched last.
+// tableOfStates returns the state table of a kind that describes the table t. The state table of
+// partitions has a freshness, because it says when each partition was fetched last.
 func (p *project) tableOfStates(kind string, t table) sourceTable {
 	s := sourceTable{Name: p.stateTable(kind, t.Table), Description: "What is told of " + t.Table + ": see the model " +
 		p.prefix + kind + "."}
-	if p.at.files != "" {
+	if p.place.files != "" {
 		s.Identifier = sinks.Derived(p.prefix+kind, t.Table) // the name of its folder
 	}
 	d := partition.Definition{Columns: state.Columns(kind), Route: converted.NoRoute}
@@ -185,9 +185,9 @@ func hoursBetween(c config.Job) int {
 	return int(math.Ceil((longest + 2*time.Hour).Hours()))
 }
 
-// named turns a column's name into one that MetricFlow takes: small letters, digits and single
-// underscores, with a letter first and no underscore last.
-func named(column string) string {
+// metricFlowName turns a column's name into one that MetricFlow takes: small letters, digits and
+// single underscores, with a letter first and no underscore last.
+func metricFlowName(column string) string {
 	words := strings.FieldsFunc(strings.ToLower(column), func(r rune) bool {
 		return (r < 'a' || r > 'z') &&
 			(r < '0' || r > '9')
