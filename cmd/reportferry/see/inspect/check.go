@@ -53,29 +53,29 @@ Nothing that is recorded or published is changed.`,
 	return cmd
 }
 
-// Config does what the command check does, for a command that has written a config.
+// Config does what the command check does without --live, for a command that has written a config.
 func Config(cmd *cobra.Command, p *wire.Program) error { return (&checker{}).run(cmd, p, nil, false) }
 
 // run makes all checks, and returns the exit code as an error.
 func (c *checker) run(cmd *cobra.Command, p *wire.Program, names []string, live bool) error {
 	return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
-		c.Session, c.out, c.flag = s, cmd.OutOrStdout(), p.Again()
+		c.Session, c.out, c.configFlag = s, cmd.OutOrStdout(), p.Again()
 		if p.JSON() {
-			c.tell = s.Log
+			c.errorLog = s.Log
 		}
 		if err := c.check(ctx, names, live); err != nil {
 			return err
 		}
-		if code := c.exit(); code != jobs.ExitDone {
+		if code := c.exitCode(); code != jobs.ExitDone {
 			return text.SilentExit(code)
 		}
 		if !p.JSON() {
 			all := "All of it works"
-			if c.apart > 0 {
-				all = "All that was tried works, and " + text.Plural(c.apart, "table") + " not compared"
+			if c.notCompared > 0 {
+				all = "All that was tried works, and " + text.Plural(c.notCompared, "table") + " not compared"
 			}
 			fmt.Fprintf(c.out, "%s. Next, what a run would fetch, and the run:\n  reportferry plan%[2]s\n  "+
-				"reportferry run%[2]s\n", all, c.flag)
+				"reportferry run%[2]s\n", all, c.configFlag)
 		}
 		return nil
 	})
@@ -84,24 +84,24 @@ func (c *checker) run(cmd *cobra.Command, p *wire.Program, names []string, live 
 // A checker writes what it finds to out and counts what is wrong.
 type checker struct {
 	*wire.Session
-	out    io.Writer
-	dice   *rand.Rand
-	flag   string // " --config FILE" for commands that are suggested; empty for the default
-	sample int
-	wrong  int
-	apart  int          // tables in sinks that couldn't be compared with the ledger
-	tell   *slog.Logger // receives failed steps as well; may be nil
-	codes  []int        // the exit codes of failed steps
+	out         io.Writer
+	dice        *rand.Rand   // chooses the sample
+	configFlag  string       // " --config FILE" for commands that are suggested; empty for the default
+	sample      int          // partitions of each job to fetch again
+	wrong       int          // partitions, files and tables that aren't as recorded, or as they should be
+	notCompared int          // tables in sinks that couldn't be compared with the ledger
+	errorLog    *slog.Logger // receives failed steps as well; may be nil
+	codes       []int        // the exit codes of failed steps
 
-	table refresh.Inspection  // of the table that is being compared
-	named map[civil.Date]bool // its partitions that a comparison with a sink has listed
-	past  ledger.Past         // the last runs, with what failed
+	table  refresh.Inspection  // of the table that is being compared
+	listed map[civil.Date]bool // its partitions that a comparison with a sink has listed
+	past   ledger.Past         // the last runs, with what failed
 }
 
 // check tries everything that a run needs, one step after the other, and then compares the sinks
 // with the ledger:
 //
-//	config ─ room ─ ledger ─ service ─ sinks ─ queries ─ parts of each table ─ some partitions live
+//	config ─ addresses ─ spool folder ─ ledger ─ service ─ sinks ─ queries ─ each table ─ --live
 //
 // A failed step doesn't end the check; only later steps that can't do without it are left out.
 func (c *checker) check(ctx context.Context, names []string, live bool) error {
@@ -114,13 +114,13 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 	for _, line := range wire.Spread(chosen) {
 		fmt.Fprintln(c.out, line)
 	}
-	c.receivers(ctx)
-	c.buckets()
-	c.room()
-	c.store(ctx)
-	lists := c.listings(ctx, chosen)
-	list, good := c.places(ctx, chosen)
-	c.queries(ctx, list, lists)
+	c.tryReceivers(ctx)
+	c.warnOfPlainHTTP()
+	c.trySpool()
+	c.tryLedger(ctx)
+	lists := c.serviceLists(ctx, chosen)
+	list, good := c.trySinks(ctx, chosen)
+	c.tryQueries(ctx, list, lists)
 	if c.Ledger != nil {
 		if c.past, err = c.Past(ctx, wire.LastRuns); err != nil {
 			c.step("runs", err, "")
@@ -141,7 +141,7 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 		}
 	}
 	if live && c.Ledger != nil && ctx.Err() == nil {
-		return c.live(ctx, list, lists)
+		return c.compareLive(ctx, list, lists)
 	}
 	return ctx.Err()
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// writeWaiting names the gaps that the schedule will close.
+// writeWaiting writes a line for each gap that the schedule will close.
 func writeWaiting(w io.Writer, gaps []refresh.Gap) {
 	for _, g := range gaps {
 		if g.Closable && g.Reason == refresh.NotDueYet {

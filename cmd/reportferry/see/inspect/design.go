@@ -35,7 +35,7 @@ func Summed(table string, s *sinks.Schema, by []string) (v views.Table, left []s
 			continue
 		}
 		f := metricField(c.Slug())
-		if overView(f, s, by) {
+		if summable(f, s, by) {
 			v.Sums = append(v.Sums, c.Name)
 			continue
 		}
@@ -65,9 +65,9 @@ func metricField(slug string) catalog.Field {
 	return f
 }
 
-// overView tells whether a metric may be summed over all the dimensions that the view leaves out:
+// summable tells whether a metric may be summed over all the dimensions that the view leaves out:
 // unique users may not be summed over days, for example.
-func overView(f catalog.Field, s *sinks.Schema, by []string) bool {
+func summable(f catalog.Field, s *sinks.Schema, by []string) bool {
 	for _, c := range s.Columns {
 		if c.Required && c.Name != s.On && !slices.Contains(by, c.Name) && !f.AdditiveOver(c.Slug()) {
 			return false
@@ -76,9 +76,9 @@ func overView(f catalog.Field, s *sinks.Schema, by []string) bool {
 	return f.Additive != catalog.Nowhere
 }
 
-// expand rewrites a metric's formula until it consists of columns that the view sums. To this end
-// it replaces metrics that aren't such columns by their own formulas. missing is a metric that the
-// table would need for that.
+// expand rewrites a metric's formula until it consists of columns that the view sums: it replaces
+// metrics that aren't such columns by their own formulas. When that can't be done, text is empty,
+// and missing is a metric that the table would need for it.
 func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by []string) (text, missing string) {
 	if formula == "" {
 		return "", ""
@@ -94,14 +94,14 @@ func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by
 			return true
 		}
 		f := metricField(id.Name)
-		if c, has := columns[id.Name]; has && overView(f, s, by) {
+		if c, has := columns[id.Name]; has && summable(f, s, by) {
 			parts[id.Name] = c.Name
 			return true
 		}
 		inner, lacks := expand(f.Formula(), columns, s, by)
 		if inner == "" {
 			missing = id.Name
-			if lacks != "" && !overView(f, s, by) { // a column of it wouldn't do: it can't be summed
+			if lacks != "" && !summable(f, s, by) { // a column of it wouldn't do: it can't be summed
 				missing = lacks
 			}
 			return true

@@ -14,8 +14,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// rows compares the number of rows in each partition of a database with the ledger.
-func (c *checker) rows(ctx context.Context, job jobs.Job, target ledger.Target, store sinks.Holdings) error {
+// compareRows compares the number of rows in each partition of a database with the ledger.
+func (c *checker) compareRows(ctx context.Context, job jobs.Job, target ledger.Target, store sinks.Holdings) error {
 	t, err := partition.Open(ctx, partition.Options{Ledger: c.Ledger, Name: job.Table, Targets: []ledger.Target{target},
 		Job: job.Name})
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *checker) differences(job jobs.Job, target ledger.Target, title string, 
 				func(p ledger.Problem) bool { return p.Wrong && p.Condition == string(e.Condition) })
 		})
 	}) {
-		defer fmt.Fprintf(c.out, "  %s%s\n", mend, c.flag)
+		defer fmt.Fprintf(c.out, "  %s%s\n", mend, c.configFlag)
 	}
 	for rows := 0; len(list) > 0; rows++ {
 		if most > 0 && rows == most {
@@ -71,7 +71,7 @@ func (c *checker) differences(job jobs.Job, target ledger.Target, title string, 
 		}
 		fmt.Fprintf(c.out, "  %s  %s\n", terminal.Line(name), first.Text)
 		for _, d := range list[:n] {
-			c.named[d.Partition] = true
+			c.listed[d.Partition] = true
 		}
 		list = list[n:]
 	}

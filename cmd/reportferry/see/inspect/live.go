@@ -12,15 +12,15 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// live compares some final partitions of each report job, and the types of its columns, with what
-// the service says today.
-func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]listing) error {
+// compareLive compares the final partitions of each report job, and the types of its columns, with
+// what the service says today.
+func (c *checker) compareLive(ctx context.Context, list []jobs.Job, lists map[string]listing) error {
 	for _, job := range list {
 		kind, ok := job.Kind.(*report.Kind)
 		if !ok || lists[job.Account] == nil {
 			continue
 		}
-		if err := c.compare(ctx, job, kind); err != nil {
+		if err := c.compareJob(ctx, job, kind); err != nil {
 			return err
 		}
 		if said := kind.Scoping(ctx); said != "" {
@@ -35,21 +35,21 @@ func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]li
 	return nil
 }
 
-// compare compares a job's final partitions with the service's totals, fetches a sample of them
+// compareJob compares a job's final partitions with the service's totals, fetches a sample of them
 // again, and prints which differ from the ledger.
-func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) error {
-	found, totals, err := kind.Compare(ctx, time.Now(), c.sample, c.dice)
+func (c *checker) compareJob(ctx context.Context, job jobs.Job, kind *report.Kind) error {
+	compared, totals, err := kind.Compare(ctx, time.Now(), c.sample, c.dice)
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 && totals == 0 {
+	if len(compared) == 0 && totals == 0 {
 		fmt.Fprintf(c.out, "%s live: nothing to compare, all of it may still be restated\n", job.Name)
 		return nil
 	}
 	var days []string
 	var wrong []report.Comparison
 	changed := 0
-	for _, x := range found {
+	for _, x := range compared {
 		if x.Totals != "" {
 			changed++
 		}
@@ -79,7 +79,7 @@ func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) 
 				day, text.Count(x.Rows), text.Count(x.Recorded.Rows), x.Recorded.Fetched.UTC().Format(time.DateOnly))
 		}
 		fmt.Fprintf(c.out, "  reportferry backfill %s --from %s --to %s --force%s\n", job.Name, x.Partition,
-			x.Partition, c.flag)
+			x.Partition, c.configFlag)
 	}
 	return nil
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// long returns the designs of the views in long form that the command line asks for. A view in long
-// form has a row for each period or event where the table has a column.
-func (v *viewing) long(table string, s *sinks.Schema) (list []views.Long, err error) {
+// longViews returns the designs of the views in long form that the command line asks for. A view in
+// long form has a row for each period or event where the table has a column.
+func (v *viewMaker) longViews(table string, s *sinks.Schema) (list []views.Long, err error) {
 	for _, form := range []struct {
 		asked  bool
 		design func(string, *sinks.Schema, []string) (views.Long, error)
@@ -43,8 +43,8 @@ func Cohorts(table string, s *sinks.Schema, by []string) (views.Long, error) {
 		return l, errors.New("--cohorts: the table has no date, so that it has no cohorts; give the job a dimension " +
 			"such as day")
 	}
-	days := map[string]int{}
-	err := lengthen(&l, table, s, by, func(f catalog.Field) (name, key string, ok bool) {
+	days := map[string]int{} // after the install until a period is over, by the period's key
+	err := fillLong(&l, table, s, by, func(f catalog.Field) (name, key string, ok bool) {
 		if name, key, ok = f.Without("{p}"); ok {
 			days[views.Text(key)] = f.Horizon
 		}
@@ -59,7 +59,6 @@ func Cohorts(table string, s *sinks.Schema, by []string) (views.Long, error) {
 	}
 	for key, n := range days {
 		// A key is SQL text, such as 'd7' with its quotes.
-		// A key is SQL text, such as 'd7' with its quotes.
 		unit := map[byte]string{'d': "day", 'w': "week", 'm': "month"}[key[1]]
 		l.Rows = append(l.Rows, []string{key, views.Text(unit), strings.Trim(key[2:], "'"), strconv.Itoa(n)})
 	}
@@ -71,14 +70,14 @@ func Cohorts(table string, s *sinks.Schema, by []string) (views.Long, error) {
 			l.Values = append(l.Values, views.Value{Name: c.Name})
 		}
 	}
-	l.Ripe = views.Ripe{Period: s.Period, Ahead: ahead(s.About.Zone), Days: "days"}
+	l.Ripe = views.Ripe{Period: s.Period, Ahead: minutesAhead(s.About.Zone), Days: "days"}
 	return l, nil
 }
 
 // Events designs a view with a row for each event. by and the error are those of Cohorts.
 func Events(table string, s *sinks.Schema, by []string) (views.Long, error) {
 	l := views.Long{Name: "_events", Keys: []string{"event"}, Shown: []string{"event"}}
-	err := lengthen(&l, table, s, by, func(f catalog.Field) (name, key string, ok bool) {
+	err := fillLong(&l, table, s, by, func(f catalog.Field) (name, key string, ok bool) {
 		if strings.Contains(f.Pattern, "{p}") {
 			return "", "", false
 		}
@@ -96,10 +95,10 @@ func Events(table string, s *sinks.Schema, by []string) (views.Long, error) {
 	return l, err
 }
 
-// lengthen sets l.Of and l.Values. For each column, cut returns the name of the view's column that
+// fillLong sets l.Of and l.Values. For each column, cut returns the name of the view's column that
 // has its values, and the key of the row (the period or the event) in which they are. Columns for
 // which ok is false aren't in the view.
-func lengthen(l *views.Long, table string, s *sinks.Schema, by []string,
+func fillLong(l *views.Long, table string, s *sinks.Schema, by []string,
 	cut func(catalog.Field) (name, key string, ok bool)) (err error) {
 	var dimensions []string
 	for _, c := range s.Columns {
@@ -135,9 +134,9 @@ func lengthen(l *views.Long, table string, s *sinks.Schema, by []string,
 	return nil
 }
 
-// ahead returns by how many minutes a zone is ahead of UTC. Where summer time changes that, it is
-// the smaller number, so that no day counts as over too early.
-func ahead(zone string) int {
+// minutesAhead returns by how many minutes a zone is ahead of UTC. Where summer time changes that,
+// it is the smaller number, so that no day counts as over too early.
+func minutesAhead(zone string) int {
 	if offset, err := time.Parse("UTC-07:00", zone); err == nil {
 		_, seconds := offset.Zone()
 		return seconds / 60

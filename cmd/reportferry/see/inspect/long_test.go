@@ -92,7 +92,7 @@ func TestAhead(t *testing.T) {
 		"UTC+00:00": 0, "UTC+05:30": 330, "UTC-03:00": -180, "Europe/Berlin": 60, "America/New_York": -300,
 		"Australia/Sydney": 600, "no such zone": -720,
 	} {
-		if got := ahead(zone); got != want {
+		if got := minutesAhead(zone); got != want {
 			t.Errorf("%s: %d minutes, want %d", zone, got, want)
 		}
 		location, err := time.LoadLocation(zone)

@@ -47,8 +47,8 @@ func oneOf(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// A lake is a sink whose tables are files, which readers find by a pattern.
-type lake interface{ Pattern(table string) string }
+// A fileSink is a sink whose tables are files, which readers find by a pattern.
+type fileSink interface{ Pattern(table string) string }
 
 // A namespace is a sink whose tables are in a namespace of an Iceberg catalog.
 type namespace interface {
@@ -62,8 +62,8 @@ type Reading struct {
 	views.Place
 	Whole      string              // what the view of the table itself reads; empty if the engine has the table itself
 	States     map[string][]string // tables of states by kind, as FROM names them; nil for a kind without any
-	Partitions string              // the table that lists the job's own partitions; empty if there is none yet
-	Freshness  string              // the table that tells how fresh tables are
+	Partitions string              // the table of states that has the job's own partitions; empty if there is none yet
+	Freshness  string              // the table or view that says how fresh tables are
 	Prefix     string              // begins the names of the tables of states
 	Longest    int                 // most bytes that a view's name may have; 0: no limit
 }
@@ -97,7 +97,7 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 		if dialect == views.DuckDB.Name {
 			r.Whole = r.Table(table)
 		}
-	case lake:
+	case fileSink:
 		quote, scan := views.DuckDB.Quote, func(table string) string { return see.DuckDBScan(at.Pattern(table), false) }
 		r.Place, r.Whole, r.States = views.Place{Dialect: views.DuckDB, Table: quote, Named: quote},
 			see.DuckDBScan(at.Pattern(table), true), map[string][]string{}
@@ -115,6 +115,7 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 	if r.States != nil {
 		return r, nil
 	}
+	// No wildcard stands for the tables of states, so each one is named.
 	beside, err := tablesIn(ctx, s, target)
 	if err != nil {
 		return r, err

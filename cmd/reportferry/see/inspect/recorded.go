@@ -47,8 +47,8 @@ func (c *checker) readBack(ctx context.Context, job jobs.Job, good map[string]bo
 	if err != nil {
 		c.step(job.Name, err, "")
 	}
-	c.table, c.named = in, map[civil.Date]bool{}
-	err = c.targets(ctx, job, t, shapes, good)
+	c.table, c.listed = in, map[civil.Date]bool{}
+	err = c.compareTargets(ctx, job, t, shapes, good)
 	c.problems(job)
 	return err
 }
@@ -62,17 +62,17 @@ func (c *checker) problems(job jobs.Job) {
 	}
 	c.wrong++
 	for i, p := range list {
-		unnamed := func(e refresh.Entry) bool { return string(e.Condition) == p.Condition && !c.named[e.Partition] }
-		if status.OfSinks(p) && !slices.ContainsFunc(c.table.Calendar, unnamed) {
+		unlisted := func(e refresh.Entry) bool { return string(e.Condition) == p.Condition && !c.listed[e.Partition] }
+		if status.OfSinks(p) && !slices.ContainsFunc(c.table.Calendar, unlisted) {
 			list[i].Days = nil
 		}
 	}
 	fmt.Fprintln(c.out, job.Name)
-	text.Problems(c.out, "  ", c.flag, list, mostDays)
+	text.Problems(c.out, "  ", c.configFlag, list, mostDays)
 }
 
-// targets compares those sinks of a job that passed their probe with the ledger.
-func (c *checker) targets(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape,
+// compareTargets compares those sinks of a job that passed their probe with the ledger.
+func (c *checker) compareTargets(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape,
 	good map[string]bool) (err error) {
 	for _, target := range job.Targets {
 		if !good[target.Name] {
@@ -80,9 +80,9 @@ func (c *checker) targets(ctx context.Context, job jobs.Job, t *ledger.Table, sh
 		}
 		switch parts := target.Sink.(type) {
 		case sinks.Reader:
-			err = c.sink(ctx, job, t, shapes, target, parts)
+			err = c.readBackSink(ctx, job, t, shapes, target, parts)
 		case sinks.Holdings:
-			err = c.rows(ctx, job, target, parts)
+			err = c.compareRows(ctx, job, target, parts)
 		default:
 			c.uncompared(job, target, "nobody can ask it what it holds")
 		}
@@ -95,6 +95,6 @@ func (c *checker) targets(ctx context.Context, job jobs.Job, t *ledger.Table, sh
 
 // uncompared says that a job's table in a sink can't be compared with the ledger, and why.
 func (c *checker) uncompared(job jobs.Job, target ledger.Target, why any) {
-	c.apart++
+	c.notCompared++
 	fmt.Fprintf(c.out, "%s in %s: not compared: %v\n", job.Name, target.Name, why)
 }

@@ -52,9 +52,9 @@ type tableStatus struct {
 	Problems    []ledger.Problem   `json:"problems,omitempty"`
 	Unsure      string             `json:"unsure,omitempty"` // why Missing, Rest, Counts and Problems aren't known
 	Stale       string             `json:"stale,omitempty"`  // why it is older than --max-age
-	detailed    bool               // the command of the kind's name has a subcommand status
+	detailed    bool               // the command named after the kind has a subcommand status
 	Records     []ledger.Record    `json:"records,omitempty"`
-	calendar    []refresh.Entry
+	calendar    []refresh.Entry    // the table's partitions, for --plot
 }
 
 // An allStatus is what the command status prints as JSON.
@@ -95,8 +95,8 @@ run of it that long has ended without a failure.`,
 				}
 				tables, damaged := statuses(ctx, s, names, past, maxAge, records)
 				for i, t := range tables {
-					found, _, err := cmd.Root().Find([]string{t.Kind, "status"})
-					tables[i].detailed = err == nil && found.Name() == "status" && t.Kind != ""
+					sub, _, err := cmd.Root().Find([]string{t.Kind, "status"})
+					tables[i].detailed = err == nil && sub.Name() == "status" && t.Kind != ""
 				}
 				at := wire.Place(s.Config.Ledger)
 				if form.JSON() {
@@ -223,8 +223,8 @@ func writeStatusJSON(w io.Writer, at string, tables []tableStatus, runs []ledger
 	return text.JSON(w, out)
 }
 
-// writeStatus writes a few lines for each table, of each problem so many rows of days (0: all), and
-// draws it if asked to, then the last run and its errors.
+// writeStatus writes a few lines for each table, and draws its rows if draw is set. Then it writes
+// the last run and its errors. days bounds the rows that list the days of a problem; 0 means all.
 func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.Run, now time.Time, days int,
 	draw bool) {
 	for _, s := range tables {
@@ -325,7 +325,7 @@ func runStatus(ctx context.Context, e *wire.Session, c config.Job, past ledger.P
 }
 
 // notTaken returns one problem if rows of recently pushed files weren't taken, and none otherwise.
-// No run ends it, because somebody has to write the rows anew.
+// No run solves the problem, because somebody has to write the rows anew.
 func notTaken(now time.Time, c config.Job, pushed []outbox.File) []ledger.Problem {
 	var o ledger.Outcome
 	files := 0

@@ -28,9 +28,10 @@ import (
 // about a tenth of that as Parquet.
 const leastRoom = 200e6
 
-const probed = "a probe was written, read and deleted"
+// probeDone is the detail of a step that has tried a place by a probe.
+const probeDone = "a probe was written, read and deleted"
 
-// step writes how one step went, and keeps the exit code of a failed one.
+// step writes whether one step of the check succeeded, and keeps the exit code of a failed one.
 func (c *checker) step(name string, err error, detail string) {
 	if err == nil {
 		fmt.Fprintf(c.out, "%s: ok, %s\n", name, detail)
@@ -38,14 +39,15 @@ func (c *checker) step(name string, err error, detail string) {
 	}
 	said := strings.TrimPrefix(err.Error(), "job "+name+": ")
 	fmt.Fprintf(c.out, "%s: failed: %s\n", name, said)
-	if c.tell != nil {
-		c.tell.Error(name+": failed", "error", err)
+	if c.errorLog != nil {
+		c.errorLog.Error(name+": failed", "error", err)
 	}
 	c.codes = append(c.codes, text.ExitCode(err))
 }
 
-// exit returns the command's exit code: the first of 2, 5, 1 and 3 that any step has, or else 0.
-func (c *checker) exit() int {
+// exitCode returns the command's exit code: the first of 2, 5, 1 and 3 that any step has, or else
+// 0.
+func (c *checker) exitCode() int {
 	if c.wrong > 0 {
 		c.codes = append(c.codes, jobs.ExitSome)
 	}
@@ -57,8 +59,8 @@ func (c *checker) exit() int {
 	return jobs.ExitDone
 }
 
-// room opens the spool folder and looks at its free space.
-func (c *checker) room() {
+// trySpool opens the spool folder and looks at its free space.
+func (c *checker) trySpool() {
 	name := "spool folder " + c.SpoolParent()
 	if err := c.OpenSpool(); err != nil {
 		c.step(name, err, "")
@@ -78,9 +80,9 @@ func (c *checker) room() {
 	c.step(name, nil, text.Bytes(free)+" free")
 }
 
-// store opens the ledger and tries it. c.Ledger stays nil when it can't be used.
-func (c *checker) store(ctx context.Context) {
-	detail := probed
+// tryLedger opens the ledger and tries it. c.Ledger stays nil when it can't be used.
+func (c *checker) tryLedger(ctx context.Context) {
+	detail := probeDone
 	err := c.OpenLedger(ctx)
 	if err == nil {
 		err = c.Ledger.Probe(ctx)
@@ -108,27 +110,27 @@ var columnLists = []string{"overview_metrics", "cohort_metrics", "event_metrics"
 // A listing is what the service lists for one account, by slug. It is nil when the service refused.
 type listing map[string]adjust.Filter
 
-// listings asks the service for columnLists, once for each account of the chosen jobs.
-func (c *checker) listings(ctx context.Context, chosen []config.Job) map[string]listing {
-	found := map[string]listing{}
+// serviceLists asks the service for columnLists, once for each account of the chosen jobs.
+func (c *checker) serviceLists(ctx context.Context, chosen []config.Job) map[string]listing {
+	lists := map[string]listing{} // by account
 	for _, j := range chosen {
-		if _, asked := found[j.Account]; j.AsksService() && !asked && ctx.Err() == nil {
-			found[j.Account] = c.account(ctx, j.Account)
+		if _, asked := lists[j.Account]; j.AsksService() && !asked && ctx.Err() == nil {
+			lists[j.Account] = c.accountLists(ctx, j.Account)
 		}
 	}
 	switch {
-	case len(found) > 0:
+	case len(lists) > 0:
 	case c.Token != nil:
-		found[""] = c.account(ctx, "")
+		lists[""] = c.accountLists(ctx, "")
 	default:
 		c.step("service", nil, "no job asks for reports or apps, so no API token is needed")
 	}
-	return found
+	return lists
 }
 
-// account asks the service for an account's lists, which shows that it accepts the token and the
-// account.
-func (c *checker) account(ctx context.Context, account string) listing {
+// accountLists asks the service for an account's lists, which shows that it accepts the token and
+// the account.
+func (c *checker) accountLists(ctx context.Context, account string) listing {
 	name := "service"
 	if account != "" {
 		name = "account " + account
@@ -137,20 +139,20 @@ func (c *checker) account(ctx context.Context, account string) listing {
 		c.step(name, err, "")
 		return nil
 	}
-	of, _ := c.Account(account) // it has just been made
+	asked, _ := c.Account(account) // Credential has just made it, so there is no error
 	detail := "the token is good"
 	if id := c.Config.ServiceOf(account).AccountID; id != "" {
 		detail += ", and so is account " + id
 	}
-	lists, err := of.Client.FiltersData(ctx, columnLists)
+	lists, err := asked.Client.FiltersData(ctx, columnLists)
 	var answer *adjust.Error
 	if errors.As(err, &answer) && (answer.Status == http.StatusBadRequest || answer.Status == http.StatusNotFound) {
 		// The interface document doesn't promise the lists, so an account without them is no fault.
 		// The events show instead whether the token is good.
 		detail += "; its lists of metrics can't be had"
-		_, err = of.Client.Events(ctx, adjust.EventsQuery{})
+		_, err = asked.Client.Events(ctx, adjust.EventsQuery{})
 	}
-	if warning := of.Client.ClockWarning(); warning != "" {
+	if warning := asked.Client.ClockWarning(); warning != "" {
 		detail += "; " + warning
 	}
 	c.step(name, err, detail)
@@ -171,26 +173,26 @@ func (c *checker) account(ctx context.Context, account string) listing {
 }
 
 // A prober is a sink that can try whether a Put would be allowed, without leaving anything behind.
-// Of a sink that isn't one, check says that it wasn't tried.
+// For a sink that isn't a prober, check says that it wasn't tried.
 type prober interface {
 	Probe(ctx context.Context) error
 }
 
-// places makes the jobs and tries each of their sinks once. It returns the jobs that could be made,
-// and the names of sinks that passed.
-func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.Job, good map[string]bool) {
+// trySinks makes the jobs, and tries each of their sinks and other places once. It returns the jobs
+// that could be made, and in good whether each sink has passed, by the sink's name.
+func (c *checker) trySinks(ctx context.Context, chosen []config.Job) (list []jobs.Job, good map[string]bool) {
 	good = map[string]bool{}
-	kept := map[string]bool{}
-	keep := func(entry config.Job) {
+	triedRaw := map[string]bool{} // stores of raw answers, by URL
+	tryRaw := func(entry config.Job) {
 		store, err := c.Raw(ctx, entry) // the job was made, so that it can be opened
-		if store == nil || kept[entry.Report.Raw.URL] || ctx.Err() != nil {
+		if store == nil || triedRaw[entry.Report.Raw.URL] || ctx.Err() != nil {
 			return
 		}
-		kept[entry.Report.Raw.URL] = true
+		triedRaw[entry.Report.Raw.URL] = true
 		if err == nil {
 			err = store.Probe(ctx)
 		}
-		c.step("raw answers "+sinks.Redact(entry.Report.Raw.URL), err, probed)
+		c.step("raw answers "+sinks.Redact(entry.Report.Raw.URL), err, probeDone)
 	}
 	try := func(name string, sink sinks.Sink) {
 		if _, tried := good[name]; tried || ctx.Err() != nil {
@@ -204,7 +206,7 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 		}
 		err := tried.Probe(ctx)
 		good[name] = err == nil
-		detail := probed
+		detail := probeDone
 		if _, warehouse := sink.(*bqsink.Sink); warehouse {
 			detail = "a table was made and deleted, and a query run"
 		}
@@ -227,7 +229,7 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 		for _, target := range job.Targets {
 			try(target.Name, target.Sink)
 		}
-		keep(entry)
+		tryRaw(entry)
 	}
 	for _, place := range []struct{ key, url string }{{"audit", c.Config.Audit}, {"export", c.Config.Export}} {
 		if place.url == "" {
@@ -243,8 +245,9 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 	return list, good
 }
 
-// queries tries whether the service accepts the dimensions, metrics and events of each report job.
-func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string]listing) {
+// tryQueries tries whether the service accepts the dimensions, metrics and events of each report
+// job.
+func (c *checker) tryQueries(ctx context.Context, list []jobs.Job, lists map[string]listing) {
 	for _, job := range list {
 		kind, ok := job.Kind.(*report.Kind)
 		if !ok || lists[job.Account] == nil || ctx.Err() != nil {
@@ -265,8 +268,8 @@ func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string
 	}
 }
 
-// receivers reads the addresses of notify and heartbeat, and sends nothing to them.
-func (c *checker) receivers(ctx context.Context) {
+// tryReceivers reads the addresses of notify and heartbeat, and sends nothing to them.
+func (c *checker) tryReceivers(ctx context.Context) {
 	one := func(name, reference string, use func(address string) error) {
 		address, err := c.Address(ctx, reference)
 		if err != nil {
@@ -294,8 +297,8 @@ func (c *checker) receivers(ctx context.Context) {
 	}
 }
 
-// buckets names the places in the config whose URLs allow plain HTTP.
-func (c *checker) buckets() {
+// warnOfPlainHTTP names the places in the config whose URLs allow plain HTTP.
+func (c *checker) warnOfPlainHTTP() {
 	places := []string{c.Config.Ledger, c.Config.Export}
 	for _, j := range c.Config.Jobs {
 		places = append(places, j.Sinks...)

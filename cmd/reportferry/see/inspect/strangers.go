@@ -18,12 +18,12 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// sink reads back the parts that one sink has receipts for.
-func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape,
+// readBackSink reads back the parts that one sink has receipts for.
+func (c *checker) readBackSink(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape,
 	target ledger.Target, parts sinks.Reader) error {
 	name := target.Name
 	held := heldBy(t.Sorted(), target)
-	found := make([]string, len(held)) // what is wrong with each entry; empty when nothing is
+	differs := make([]string, len(held)) // what is wrong with each entry; empty when nothing is
 	var broken error
 	var mu sync.Mutex
 	g := &errgroup.Group{}
@@ -31,12 +31,12 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 	for i, e := range held {
 		g.Go(func() error {
 			text, err := "", partition.ReadBack(ctx, parts, c.Spool, job.Table, e, shapes[e.Shape], nil)
-			if differs := (*partition.NotAsRecorded)(nil); errors.As(err, &differs) {
-				text, err = differs.Why, nil
+			if other := (*partition.NotAsRecorded)(nil); errors.As(err, &other) {
+				text, err = other.Why, nil
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			found[i], broken = text, errors.Join(broken, err)
+			differs[i], broken = text, errors.Join(broken, err)
 			return nil
 		})
 	}
@@ -45,24 +45,24 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 		return broken
 	}
 	var wrong []partition.Discrepancy
-	for i, text := range found {
+	for i, text := range differs {
 		if text != "" {
 			wrong = append(wrong, partition.Discrepancy{Partition: held[i].Partition, Text: text})
 		}
 	}
 	if len(wrong) == 0 {
 		fmt.Fprintf(c.out, "%s in %s: %s, as recorded\n", job.Name, name, text.Plural(len(held), "part"))
-		return c.strangers(ctx, job, held, target, parts)
+		return c.writeUnrecorded(ctx, job, held, target, parts)
 	}
 	title := fmt.Sprintf("%d of %s not as recorded", len(wrong), text.Plural(len(held), "part"))
 	c.differences(job, target, title, wrong, 0,
 		"to put one again:\n    reportferry backfill "+job.Name+" --from DAY --to DAY --force")
-	return c.strangers(ctx, job, held, target, parts)
+	return c.writeUnrecorded(ctx, job, held, target, parts)
 }
 
-// strangers lists the files below the table's prefix that no record names. Readers take them for
-// parts, so that their rows count twice.
-func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target,
+// writeUnrecorded lists the files below the table's prefix that no record names. Readers take them
+// for parts, so that their rows count twice.
+func (c *checker) writeUnrecorded(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target,
 	store sinks.Reader) error {
 	name := target.Name
 	objects, err := store.List(ctx, job.Table)
@@ -78,7 +78,7 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Rec
 		}
 	}
 	var keys []string
-	parts := false // some are where this program would put parts
+	parts := false // whether some files are where this program would put parts
 	for _, o := range objects {
 		if !recorded[o.Key] {
 			keys = append(keys, o.Key)
@@ -99,10 +99,10 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Rec
 	}
 	if len(held) == 0 {
 		fmt.Fprintf(c.out, "  another config may fill this table; what a run would do:\n    reportferry plan %s%s\n",
-			job.Name, c.flag)
+			job.Name, c.configFlag)
 	} else if parts {
 		fmt.Fprintf(c.out, "  to fetch their days again, and record them:\n    reportferry backfill %s --from DAY "+
-			"--to DAY%s\n", job.Name, c.flag)
+			"--to DAY%s\n", job.Name, c.configFlag)
 	}
 	return nil
 }

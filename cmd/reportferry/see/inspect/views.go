@@ -86,9 +86,9 @@ under the name that the sink's URL has.`,
 					return text.UsageError(fmt.Errorf("--union: %s is one table; name an entry of the config that has "+
 						"accounts, or leave it out", names[0]))
 				}
-				return (&viewing{cmd: cmd, program: p, session: s, by: by, dialect: dialect, apply: apply, union: union,
-					cohorts: cohorts, events: events, written: map[string]bool{}, untold: map[string]bool{}}).make(ctx,
-					chosen)
+				v := &viewMaker{cmd: cmd, program: p, session: s, by: by, dialect: dialect, apply: apply, union: union,
+					cohorts: cohorts, events: events, printed: map[string]bool{}, withoutRows: map[string]bool{}}
+				return v.makeViews(ctx, chosen)
 			})
 		},
 	}
@@ -105,19 +105,19 @@ under the name that the sink's URL has.`,
 	return cmd
 }
 
-// A viewing makes views as the command line asks.
-type viewing struct {
-	cmd     *cobra.Command
-	program *wire.Program
-	session *wire.Session
-	by      []string
-	dialect string
-	apply   bool
-	union   bool
-	cohorts bool
-	events  bool
-	written map[string]bool // statements that were printed: several tables share some
-	untold  map[string]bool // kinds of states that were noted to have no rows
+// A viewMaker makes views as the command line asks.
+type viewMaker struct {
+	cmd         *cobra.Command
+	program     *wire.Program
+	session     *wire.Session
+	by          []string
+	dialect     string
+	apply       bool            // run the statements in BigQuery
+	union       bool            // one view more, of the tables of all accounts
+	cohorts     bool            // one view more, by cohort and period
+	events      bool            // one view more, by event
+	printed     map[string]bool // statements that were printed: several tables share some
+	withoutRows map[string]bool // kinds of tables of states that were noted to have no rows
 }
 
 // JobOf returns a job with only those of its sinks that the dialect can read. The others aren't
@@ -166,9 +166,9 @@ func redacted(urls []string) string {
 	return strings.Join(names, ", ")
 }
 
-// make prints the statements of the views of each job for each of its sinks, and runs those of
+// makeViews prints the statements of the views of each job for each of its sinks, and runs those of
 // BigQuery if it is asked to.
-func (v *viewing) make(ctx context.Context, chosen []config.Job) error {
+func (v *viewMaker) makeViews(ctx context.Context, chosen []config.Job) error {
 	var readings []Reading // by sink; all accounts of an entry have the same ones
 	var targets []ledger.Target
 	var members [][]views.Member
@@ -182,7 +182,7 @@ func (v *viewing) make(ctx context.Context, chosen []config.Job) error {
 			return err
 		}
 		var long []views.Long
-		if long, err = v.long(job.Table, schema); err != nil {
+		if long, err = v.longViews(job.Table, schema); err != nil {
 			return fmt.Errorf("job %s: %w: %w", job.Name, ledger.ErrRefused, err)
 		}
 		members = append(members, make([][]views.Member, max(0, len(job.Targets)-len(members)))...)
@@ -204,12 +204,13 @@ func (v *viewing) make(ctx context.Context, chosen []config.Job) error {
 			if err := v.write(ctx, target, r, list...); err != nil {
 				return err
 			}
-			readings, left = append(readings, r), append(left, v.without(r)...)
+			readings, left = append(readings, r), append(left, v.emptyStates(r)...)
 		}
 		for _, l := range left {
 			v.program.Note(v.cmd.ErrOrStderr(), "left out: "+l)
 		}
 	}
+	// The view of all accounts, for each sink.
 	for i, r := range readings {
 		if !v.union {
 			break
@@ -243,13 +244,13 @@ func designOf(ctx context.Context, job jobs.Job, by []string) (schema *sinks.Sch
 }
 
 // write prints the statements that weren't printed before, and runs them in BigQuery.
-func (v *viewing) write(ctx context.Context, target ledger.Target, r Reading, list ...views.View) error {
+func (v *viewMaker) write(ctx context.Context, target ledger.Target, r Reading, list ...views.View) error {
 	for _, view := range list {
 		text := r.Create(view)
-		if v.written[text] {
+		if v.printed[text] {
 			continue
 		}
-		v.written[text] = true
+		v.printed[text] = true
 		fmt.Fprintf(v.cmd.OutOrStdout(), "%s\n", text)
 		warehouse, ok := target.Sink.(*bqsink.Sink)
 		if !ok || !v.apply {
@@ -264,16 +265,16 @@ func (v *viewing) write(ctx context.Context, target ledger.Target, r Reading, li
 	return nil
 }
 
-// without notes which views of states have no rows yet, and returns those that aren't made because
-// of that.
-func (v *viewing) without(r Reading) (left []string) {
+// emptyStates prints a note about each view of states that has no rows yet, and returns the views
+// that aren't made because of that.
+func (v *viewMaker) emptyStates(r Reading) (left []string) {
 	for _, kind := range StateKinds {
-		switch told := len(r.States[kind]) > 0; {
-		case told || v.untold[kind]:
+		switch hasRows := len(r.States[kind]) > 0; {
+		case hasRows || v.withoutRows[kind]:
 		case r.Name == views.BigQuery.Name:
 			left = append(left, r.Prefix+kind+", which has no rows of the job's table yet")
 		default:
-			v.untold[kind] = true
+			v.withoutRows[kind] = true
 			v.program.Note(v.cmd.ErrOrStderr(),
 				"without rows: "+r.Prefix+kind+"; print the views again when it has some")
 		}
