@@ -62,7 +62,7 @@ func fieldsOf(d declared.App, otherwise []string) (list []console.AppField) {
 			text = []byte(fmt.Sprint(v))
 		}
 		list = append(list, console.AppField{Path: path, Declared: string(text),
-			Otherwise: slices.ContainsFunc(otherwise, within(path))})
+			Otherwise: slices.ContainsFunc(otherwise, isPartOf(path))})
 	}
 	for _, f := range []struct{ path, value string }{{"name", d.Name}, {"bundle_id", d.BundleID},
 		{"template_app_token", d.Template}} {
@@ -82,10 +82,10 @@ func fieldsOf(d declared.App, otherwise []string) (list []console.AppField) {
 		}
 	}
 	for _, partner := range slices.Sorted(maps.Keys(d.Setup)) {
-		each("channel_setup."+partner, apps.Mask(plain(d.Setup[partner]), "channel_setup", partner))
+		each("channel_setup."+partner, apps.Mask(plainValue(d.Setup[partner]), "channel_setup", partner))
 	}
 	for _, section := range slices.Sorted(maps.Keys(d.Overrides)) {
-		each("override_settings."+section, apps.Mask(plain(d.Overrides[section]), "override_settings", section))
+		each("override_settings."+section, apps.Mask(plainValue(d.Overrides[section]), "override_settings", section))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(d.Stores)) {
 		add("additional_stores."+kind, d.Stores[kind])
@@ -98,11 +98,11 @@ func fieldsOf(d declared.App, otherwise []string) (list []console.AppField) {
 			add("signature.enforce_install_signing", *d.Signature.Enforce)
 		}
 		if n := len(d.Signature.Fingerprints); n > 0 {
-			add("signature.android_fingerprints", plural(n, "fingerprint"))
+			add("signature.android_fingerprints", countText(n, "fingerprint"))
 		}
 	}
 	if n := len(d.Editors); n > 0 {
-		add("editors", plural(n, "user"))
+		add("editors", countText(n, "user"))
 	}
 	if d.IOSSecret != "" {
 		add("ios_pv_shared_secret", apps.Secret(d.IOSSecret))
@@ -113,32 +113,32 @@ func fieldsOf(d declared.App, otherwise []string) (list []console.AppField) {
 	return list
 }
 
-// within returns a function that tells whether a path is that of the field, or of a part of it.
-func within(field string) func(path string) bool {
+// isPartOf returns a function that tells whether a path is that of the field, or of a part of it.
+func isPartOf(field string) func(path string) bool {
 	return func(path string) bool {
 		rest, below := strings.CutPrefix(path, field)
 		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	}
 }
 
-// plural returns the number of values, to be shown in their place.
-func plural(n int, noun string) string { return "(" + text.Plural(n, noun) + ")" }
+// countText returns the number of values, to be shown in their place.
+func countText(n int, noun string) string { return "(" + text.Plural(n, noun) + ")" }
 
-// plain returns a value in JSON's types. It turns references into secrets, which Mask hides.
-func plain(v any) any {
+// plainValue returns a value in JSON's types. It turns references into secrets, which Mask hides.
+func plainValue(v any) any {
 	switch v := v.(type) {
 	case declared.Reference:
 		return apps.Secret(v)
 	case map[string]any:
 		out := map[string]any{}
 		for key, e := range v {
-			out[key] = plain(e)
+			out[key] = plainValue(e)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = plain(e)
+			out[i] = plainValue(e)
 		}
 		return out
 	}

@@ -17,6 +17,7 @@ import (
 )
 
 const (
+	// cookieName is the name of the cookie that a browser gets for the token.
 	cookieName = "reportferry_console"
 	// cookieLife covers a working day. After it, a browser logs in again by itself as long as it
 	// knows the password.
@@ -26,9 +27,9 @@ const (
 // A gate checks whether requests bring the token. It keeps only a hash of the token, and is safe
 // for concurrent use.
 type gate struct {
-	lock    atomic.Pointer[tokenLock]
-	log     *slog.Logger
-	refused rate.Sometimes
+	lock        atomic.Pointer[tokenLock]
+	log         *slog.Logger
+	wrongTokens rate.Sometimes // limits how often a wrong token is logged
 }
 
 // A tokenLock is the hash of a token, and the random key that signs the cookies given for that
@@ -37,7 +38,7 @@ type tokenLock struct{ token, key [sha256.Size]byte }
 
 // newGate makes a gate that a token opens.
 func newGate(token string, log *slog.Logger) *gate {
-	g := &gate{log: log, refused: rate.Sometimes{Interval: time.Minute}}
+	g := &gate{log: log, wrongTokens: rate.Sometimes{Interval: time.Minute}}
 	g.change(token)
 	return g
 }
@@ -56,7 +57,7 @@ func (g *gate) change(token string) {
 // by the cookie that a password earned. All others get the same answer.
 func (g *gate) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !g.knows(r) {
+		if !g.bringsToken(r) {
 			g.refuse(w)
 			return
 		}
@@ -67,11 +68,11 @@ func (g *gate) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// knows tells whether a request brings the token, in one of the ways that wrap takes.
-func (g *gate) knows(r *http.Request) bool {
+// bringsToken tells whether a request brings the token, in one of the ways that wrap takes.
+func (g *gate) bringsToken(r *http.Request) bool {
 	if r.Header.Get("Authorization") == "" {
 		c, err := r.Cookie(cookieName)
-		return err == nil && g.signed(c.Value, time.Now())
+		return err == nil && g.isSigned(c.Value, time.Now())
 	}
 	_, password, basic := r.BasicAuth()
 	if !basic {
@@ -81,7 +82,7 @@ func (g *gate) knows(r *http.Request) bool {
 	if subtle.ConstantTimeCompare(given[:], g.lock.Load().token[:]) == 1 {
 		return true
 	}
-	g.refused.Do(func() {
+	g.wrongTokens.Do(func() {
 		g.log.Warn("the console was asked with a wrong token; for a minute, no other such request is logged", "remote",
 			r.RemoteAddr)
 	})
@@ -123,8 +124,8 @@ func (g *gate) sign(until string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// signed tells whether this gate signed the cookie, and it hasn't expired.
-func (g *gate) signed(value string, now time.Time) bool {
+// isSigned tells whether this gate signed the cookie, and it hasn't expired.
+func (g *gate) isSigned(value string, now time.Time) bool {
 	until, signature, _ := strings.Cut(value, ".")
 	if !hmac.Equal([]byte(signature), []byte(g.sign(until))) {
 		return false

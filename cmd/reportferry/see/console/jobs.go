@@ -29,15 +29,15 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 		}
 		switch {
 		case c.Sinks != nil:
-			j.Inspect = func(ctx context.Context, past ledger.Past) (look console.TableState, err error) {
-				if look.Inspection, look.Due, err = s.Inspect(ctx, c, past); err != nil || !underWay(past) {
-					return look, err
+			j.Inspect = func(ctx context.Context, past ledger.Past) (state console.TableState, err error) {
+				if state.Inspection, state.Due, err = s.Inspect(ctx, c, past); err != nil || !underWay(past) {
+					return state, err
 				}
 				t, err := s.Ledger.Table(ctx, c.Table)
 				if err == nil {
-					look.Held = refresh.Hold(look.Calendar, look.Due, t.Holders())
+					state.Held = refresh.Hold(state.Calendar, state.Due, t.Holders())
 				}
-				return look, err
+				return state, err
 			}
 		case c.Apps != nil:
 			j.Apps = appsOf(s, c)

@@ -32,11 +32,12 @@ const (
 // A Listening says where the pages are served, and to whom, as set by the flags --listen, --token
 // and --host.
 type Listening struct {
-	address, token string
-	names          []string
+	address string   // --listen; empty when nothing is served
+	token   string   // --token, a reference to the token; empty when there is none
+	names   []string // --host
 
 	gate *gate // nil when there is no token
-	most int   // connections at once
+	most int   // how many connections may be open at once
 }
 
 // NewListening adds the flags to a command. address is the default of --listen, and what is its
@@ -170,7 +171,7 @@ func (l *Listening) guarded(ctx context.Context, p *wire.Program, log *slog.Logg
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked := r.URL.Path; asked == "/healthz" || asked == "/readyz" {
 			// The short answer needs no check of the host's name, because it has nothing to hide.
-			if stranger := l.Closed() || l.gate != nil && !l.gate.knows(r); stranger {
+			if stranger := l.Closed() || l.gate != nil && !l.gate.bringsToken(r); stranger {
 				short.ServeHTTP(w, r)
 				return
 			}
