@@ -200,7 +200,7 @@ func grouped(errs []error) []string {
 		kinds[withoutNumbers(msg)]++
 	}
 	var out []string
-	summed := map[string]bool{} // the kinds of which the first message stands for all
+	summed := map[string]bool{} // the kinds whose first message stands for all
 	for _, msg := range order {
 		kind := withoutNumbers(msg)
 		switch n := times[msg]; {

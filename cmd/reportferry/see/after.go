@@ -24,10 +24,11 @@ const mostTables = 6
 // WriteEnd reports on a run: what each table holds now that got rows, which jobs pushed files, and
 // when the next run is due. After a run that changed nothing it writes at most a hint at --name.
 func WriteEnd(w io.Writer, s *wire.Ran, now time.Time) {
+	// The tables that got rows, and the jobs that pushed files.
 	list, results := s.List, s.Record.Results
 	g := text.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true},
 		Most: []int{32}}
-	how, more := "", 0
+	how, more := "", 0 // a command that shows the first table's rows; how many tables aren't named
 	var pushed []string
 	for i, r := range results {
 		if r.Outcome.Written == 0 {
@@ -54,6 +55,7 @@ func WriteEnd(w io.Writer, s *wire.Ran, now time.Time) {
 			}
 		}
 	}
+	// What was found is printed, and then what to do next.
 	if len(g.Rows) > 0 {
 		fmt.Fprintln(w)
 		g.Write(w)
@@ -92,7 +94,7 @@ func writePushed(w io.Writer, s *wire.Session, pushed []string) {
 	}
 }
 
-// NextRun returns a sentence that says when the next of the jobs is due, and by which command.
+// NextRun returns a sentence that says when the next of the jobs is due, and which command does it.
 func NextRun(s *wire.Session, list []jobs.Job, now time.Time) string {
 	var first time.Time
 	var due []string

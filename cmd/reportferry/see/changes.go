@@ -69,7 +69,7 @@ renamed. Renamed means that the same token of the same app has another slug.`,
 	return cmd
 }
 
-// sinceOf reads --since.
+// sinceOf returns the time that the value of --since means.
 func sinceOf(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d), nil

@@ -89,16 +89,16 @@ func daysBetween(s *wire.Session, job, from, to string) (first, last civil.Date,
 	return first, last, err
 }
 
-// tableHistory is what is known of a job's partitions.
+// A tableHistory has the contents that a job's partitions have had.
 type tableHistory struct {
 	job, table string
-	metrics    []string        // the ones asked for; nil: all
-	records    []ledger.Record // by partition, oldest first
-	changes    map[recordID][]refresh.Change
-	cut        bool // earlier periods were left out, as neither --from nor --to was given
+	metrics    []string                      // the ones asked for; nil: all
+	records    []ledger.Record               // one for each content, by partition, oldest first
+	changes    map[recordID][]refresh.Change // how each content differs from the one before
+	cut        bool                          // earlier periods were left out, because neither --from nor --to was given
 }
 
-// An recordID names a record of a table.
+// A recordID names a record of a table.
 type recordID struct {
 	partition civil.Date
 	seq       int
@@ -122,7 +122,7 @@ func readHistory(ctx context.Context, s *wire.Session, name string, first, last 
 	}
 	t = tableHistory{job: job.Name, table: job.Table, metrics: metrics, changes: map[recordID][]refresh.Change{}}
 	now := table.Sorted()
-	if err := t.known(now); err != nil {
+	if err := t.checkMetrics(now); err != nil {
 		return t, err
 	}
 	if n := len(now); !first.IsValid() && !last.IsValid() && n > usualPeriods {
@@ -142,8 +142,8 @@ func readHistory(ctx context.Context, s *wire.Session, name string, first, last 
 	return t, nil
 }
 
-// known refuses metrics that no partition has a sum of.
-func (t tableHistory) known(records []ledger.Record) error {
+// checkMetrics refuses metrics that have no sum in any partition.
+func (t tableHistory) checkMetrics(records []ledger.Record) error {
 	names := map[string]bool{refresh.RowCount: true}
 	for _, e := range records {
 		for name := range e.Sums {

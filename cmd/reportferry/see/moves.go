@@ -25,17 +25,17 @@ type tableMove struct {
 	refresh.Move
 }
 
-// movesByJob has what moved in the tables of several jobs, by job, the biggest moves of each first.
+// movesByJob has what moved in the tables of several jobs.
 type movesByJob struct {
 	since time.Time
-	jobs  []string
-	of    map[string][]tableMove
-	slugs map[string][]slugChange // of jobs of kind events
+	jobs  []string                // names, in the order of the config
+	moves map[string][]tableMove  // by job, the biggest first
+	slugs map[string][]slugChange // by job, of jobs of kind events
 }
 
 // findMoves returns what moved in the tables that can be read, and the errors of the others.
 func findMoves(ctx context.Context, s *wire.Session, chosen []config.Job, since time.Time) (movesByJob, error) {
-	m := movesByJob{since: since, of: map[string][]tableMove{}, slugs: map[string][]slugChange{}}
+	m := movesByJob{since: since, moves: map[string][]tableMove{}, slugs: map[string][]slugChange{}}
 	var failed []error
 	for _, job := range chosen {
 		if job.Sinks == nil {
@@ -53,12 +53,13 @@ func findMoves(ctx context.Context, s *wire.Session, chosen []config.Job, since 
 			}
 		}
 		m.jobs = append(m.jobs, job.Name)
-		m.of[job.Name] = list
+		m.moves[job.Name] = list
 	}
 	return m, errors.Join(failed...)
 }
 
-// movesOf returns what moved in one job's table since a time, and what else happened to it.
+// movesOf returns what moved in one job's table since a time: its events, then the numbers, then
+// the partitions that were rebaselined.
 func movesOf(ctx context.Context, s *wire.Session, job config.Job, since time.Time) (list []tableMove, err error) {
 	table, err := s.Ledger.Table(ctx, job.Table)
 	if err != nil {
@@ -92,16 +93,16 @@ func movesOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 	return list, err
 }
 
-// writeTable writes the biggest moves of each job, at most limit of them.
+// writeTable writes the biggest moves of each job, at most limit of them; a limit of 0 means all.
 func (m movesByJob) writeTable(w io.Writer, limit int) error {
 	for _, job := range m.jobs {
-		list, happened, rebaselined := splitMoves(m.of[job])
+		list, happened, rebaselined := splitMoves(m.moves[job])
 		writeEvents(w, job, happened, m.since, limit)
 		for _, text := range wording.Rebaselined(rebaselined) {
 			fmt.Fprintf(w, "%s: %s\n", job, text)
 		}
-		if changed, seen := m.slugs[job]; seen {
-			writeSlugs(w, job, changed, m.since, limit)
+		if changes, isEvents := m.slugs[job]; isEvents {
+			writeSlugs(w, job, changes, m.since, limit)
 			continue // when a snapshot is taken twice on its day, these changes are what moved
 		}
 		if len(list) == 0 {
@@ -110,6 +111,7 @@ func (m movesByJob) writeTable(w io.Writer, limit int) error {
 			}
 			continue
 		}
+		// How much has moved.
 		periods, finals := map[string]bool{}, map[string]bool{}
 		for _, one := range list {
 			periods[one.Partition.String()] = true
@@ -122,6 +124,7 @@ func (m movesByJob) writeTable(w io.Writer, limit int) error {
 		if n := len(finals); n > 0 {
 			fmt.Fprintf(w, "  %s moved though final\n", text.Plural(n, "period"))
 		}
+		// The biggest moves, and how many there are besides.
 		shown := list
 		if limit > 0 {
 			shown = list[:min(limit, len(list))]
@@ -163,7 +166,7 @@ func splitMoves(list []tableMove) (moved []tableMove, happened text.Grid, rebase
 	return moved, happened, rebaselined
 }
 
-// writeEvents writes the events of a job's table, at most limit of them; 0: all.
+// writeEvents writes the events of a job's table, at most limit of them; a limit of 0 means all.
 func writeEvents(w io.Writer, job string, g text.Grid, since time.Time, limit int) {
 	all := len(g.Rows)
 	if all == 0 {
@@ -196,7 +199,7 @@ func shortNumber(text string) string {
 // writeJSON writes an object for each move, and for each change of a slug.
 func (m movesByJob) writeJSON(w io.Writer) error {
 	for _, job := range m.jobs {
-		if err := errors.Join(text.JSONLines(w, m.of[job]), text.JSONLines(w, m.slugs[job])); err != nil {
+		if err := errors.Join(text.JSONLines(w, m.moves[job]), text.JSONLines(w, m.slugs[job])); err != nil {
 			return err
 		}
 	}
@@ -208,7 +211,7 @@ func (m movesByJob) writeCSV(w io.Writer) error {
 	lines := [][]string{{"job", "partition", "seq", "before", "now", "run", "metric", "was", "is", "delta", "size",
 		"finality", "reason"}}
 	for _, job := range m.jobs {
-		for _, one := range m.of[job] {
+		for _, one := range m.moves[job] {
 			lines = append(lines, []string{
 				job, one.Partition.String(), fmt.Sprint(one.Seq), one.Before.UTC().Format(time.RFC3339),
 				one.Now.UTC().Format(time.RFC3339), one.Run,

@@ -13,8 +13,11 @@ import (
 )
 
 // WriteResult writes the result of one job, at the end of a run and when the run is shown later.
-// errs are the job's errors as texts. each is what the job's units are called, such as file; it is
-// empty when they are windows of partitions.
+//   - again is what suggested commands need to use the same config.
+//   - errs are the job's errors as texts.
+//   - each is what the job's units are called, such as file. It is empty when they are windows of
+//     partitions.
+//   - trigger is what began the run.
 func WriteResult(w io.Writer, again string, r ledger.Result, errs []string, each, trigger string) {
 	o := r.Outcome
 	switch {

@@ -57,7 +57,7 @@ the newest run. Nothing is asked of the service.`,
 				}
 				w, asJSON := cmd.OutOrStdout(), form.JSON()
 				if len(args) == 1 {
-					return writeFound(w, s, all, args[0], job, asJSON)
+					return writeOneRun(w, s, all, args[0], job, asJSON)
 				}
 				all = all[:min(count, len(all))]
 				switch {
@@ -89,8 +89,8 @@ func hasJob(r ledger.Run, job string) bool {
 	return slices.ContainsFunc(r.Results, func(res ledger.Result) bool { return res.Job == job })
 }
 
-// writeFound writes the run of an ID, or of the first part of one.
-func writeFound(w io.Writer, s *wire.Session, all []ledger.Run, id, job string, asJSON bool) error {
+// writeOneRun writes the run with an ID, or with the first part of one.
+func writeOneRun(w io.Writer, s *wire.Session, all []ledger.Run, id, job string, asJSON bool) error {
 	r, err := findRun(all, id)
 	if err != nil {
 		return text.UsageError(err)
@@ -111,18 +111,18 @@ func findRun(all []ledger.Run, id string) (ledger.Run, error) {
 	if id == "last" {
 		return all[0], nil
 	}
-	found := slices.Collect(func(yield func(ledger.Run) bool) {
+	matches := slices.Collect(func(yield func(ledger.Run) bool) {
 		for _, r := range all {
 			if strings.HasPrefix(r.ID, id) && !yield(r) {
 				return
 			}
 		}
 	})
-	switch len(found) {
+	switch len(matches) {
 	case 0:
 		return ledger.Run{}, fmt.Errorf("no run begins with %q; reportferry runs -n 1000 lists more", id)
 	case 1:
-		return found[0], nil
+		return matches[0], nil
 	}
-	return ledger.Run{}, fmt.Errorf("%d runs begin with %q; say more of the ID", len(found), id)
+	return ledger.Run{}, fmt.Errorf("%d runs begin with %q; say more of the ID", len(matches), id)
 }

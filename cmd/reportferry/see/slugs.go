@@ -33,8 +33,8 @@ func slugsOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 	return list, err
 }
 
-// writeSlugs writes the newest changes of one job's slugs for people, at most limit of them; 0:
-// all.
+// writeSlugs writes the newest changes of one job's slugs for people, at most limit of them; a
+// limit of 0 is none.
 func writeSlugs(w io.Writer, job string, list []slugChange, since time.Time, limit int) {
 	if len(list) == 0 {
 		fmt.Fprintf(w, "%s: no event slug changed since %s UTC\n", job, toTheMinute(since))
@@ -68,11 +68,11 @@ func writeSlugs(w io.Writer, job string, list []slugChange, since time.Time, lim
 
 // apps counts the apps in which the slug changed.
 func (s slugChange) apps() int {
-	seen := map[string]bool{}
+	apps := map[string]bool{}
 	for _, o := range s.Owners {
-		seen[o.App] = true
+		apps[o.App] = true
 	}
-	return len(seen)
+	return len(apps)
 }
 
 // line returns the change as a line of changes --output csv, whose columns are made for numbers.
