@@ -20,13 +20,13 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// The names of the checks of an asset.
+// The names of the checks that an asset may declare.
 const (
 	reconciledCheck = "reconciled" // the rows agree with the service's totals
 	freshCheck      = "fresh"      // the table lacks nothing that a fetch would bring by now
 )
 
-// message writes one message of the protocol.
+// message writes one message of the protocol to the file or the writer that Dagster reads.
 func (p *DagsterPipes) message(method string, params any) error {
 	text, err := json.Marshal(map[string]any{"__dagster_pipes_version": "0.1", "method": method, "params": params})
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *DagsterPipes) message(method string, params any) error {
 	}
 	text = append(text, '\n')
 	if p.file == "" {
-		_, err = p.to.Write(text)
+		_, err = p.writer.Write(text)
 		return err
 	}
 	file, err := os.OpenFile(p.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -78,7 +78,7 @@ func (p *DagsterPipes) Ended(ctx context.Context, s *wire.Ran) error {
 	errs := []error{p.message("report_custom_message", map[string]any{"payload": map[string]any{"reportferry": run}})}
 	for _, job := range run.Jobs {
 		if asset := p.assetOf(job); asset != "" {
-			errs = append(errs, p.materialized(asset, job), p.checked(ctx, s.Session, asset, job))
+			errs = append(errs, p.reportMaterialization(asset, job), p.reportChecks(ctx, s.Session, asset, job))
 		}
 	}
 	return errors.Join(errs...)
@@ -97,17 +97,17 @@ func (p *DagsterPipes) assetOf(j jobResult) string {
 	return p.step.Assets[i]
 }
 
-// materialized reports that the asset was materialized. The protocol has one message for all
-// partitions of a step. So for several partitions the message has the sum of their rows and a
+// reportMaterialization reports that the asset was materialized. The protocol has one message for
+// all partitions of a step. So for several partitions the message has the sum of their rows and a
 // version of all their contents, and it is sent only when all of them are there. What became of
 // each partition is in the custom message.
-func (p *DagsterPipes) materialized(asset string, j jobResult) error {
+func (p *DagsterPipes) reportMaterialization(asset string, j jobResult) error {
 	if len(j.Partitions) == 0 || slices.ContainsFunc(j.Partitions,
-		func(p partitionResult) bool { return !arePresent(p) }) {
+		func(p partitionResult) bool { return !isDone(p) }) {
 		return nil
 	}
 	rows, version := int64(0), j.Partitions[0].Hash
-	all := sha256.New()
+	all := sha256.New() // hash of the days and their contents
 	for _, p := range j.Partitions {
 		rows += p.Rows
 		fmt.Fprintf(all, "%s %s\n", p.Partition, p.Hash)
@@ -135,11 +135,12 @@ func (p *DagsterPipes) materialized(asset string, j jobResult) error {
 		"metadata": about})
 }
 
-// arePresent tells whether a partition's rows are what the service said when it was asked last.
-func arePresent(p partitionResult) bool { return p.State != stateFailed && p.State != stateLeft }
+// isDone tells whether a partition neither failed nor was left to the next run. Its older rows may
+// have stayed, as in the states kept and held_back.
+func isDone(p partitionResult) bool { return p.State != stateFailed && p.State != stateLeft }
 
-// checked reports the checks that the asset declares. Dagster refuses others.
-func (p *DagsterPipes) checked(ctx context.Context, s *wire.Session, asset string, j jobResult) error {
+// reportChecks reports the results of the checks that the asset declares. Dagster refuses others.
+func (p *DagsterPipes) reportChecks(ctx context.Context, s *wire.Session, asset string, j jobResult) error {
 	var errs []error
 	check := func(name string, passed bool, severity string, about map[string]any) {
 		if slices.Contains(p.step.Extras.Checks, name) {
@@ -159,7 +160,7 @@ func (p *DagsterPipes) checked(ctx context.Context, s *wire.Session, asset strin
 			return err
 		}
 	}
-	differs := map[string]bool{}
+	differs := map[string]bool{} // by partition
 	for _, e := range in.Calendar {
 		differs[e.Partition.String()] = e.Condition == refresh.Differs || e.Condition == refresh.DiffersAlike
 	}

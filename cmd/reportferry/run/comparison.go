@@ -16,19 +16,19 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// A shownDiff is the difference between two contents of a job's partition, ready to be written.
-type shownDiff struct {
+// A jobDiff is the difference between two contents of a job's partition, ready to be written.
+type jobDiff struct {
 	report.Diff
 	job   string
-	limit int
+	limit int // how many rows the table has at most; 0: all
 }
 
-// changeMarks are what rows of the table begin with.
+// changeMarks has the signs that rows of the table begin with, by what became of the row.
 var changeMarks = map[string]string{report.Appeared: "+", report.Vanished: "-", report.Changed: "~"}
 
 // writeTable writes each row under its dimensions, because several of them don't fit on a line
 // beside their numbers.
-func (s shownDiff) writeTable(w io.Writer) error {
+func (s jobDiff) writeTable(w io.Writer) error {
 	name := text.DayRange(s.Is.Partition, s.Is.Partition)
 	if s.Only {
 		fmt.Fprintf(w, "%s %s\n  is   %s\nThere is no other content to compare it with.\n", s.job, name,
@@ -47,9 +47,9 @@ func (s shownDiff) writeTable(w io.Writer) error {
 	if len(s.Left) > 0 {
 		fmt.Fprintln(w, text.Fold("not compared: "+strings.Join(s.Left, ", "), 80))
 	}
-	wide := 0
+	width := 0
 	for _, metric := range s.Metrics {
-		wide = max(wide, len(metric))
+		width = max(width, len(metric))
 	}
 	rows := s.Rows
 	if s.limit > 0 && len(rows) > s.limit {
@@ -72,7 +72,7 @@ func (s shownDiff) writeTable(w io.Writer) error {
 			case n.Delta != "":
 				change += "  (" + text.Signed(n.Delta) + ")"
 			}
-			fmt.Fprintf(w, "    %s  %s\n", runewidth.FillRight(n.Metric, wide), change)
+			fmt.Fprintf(w, "    %s  %s\n", runewidth.FillRight(n.Metric, width), change)
 		}
 	}
 	if more := len(s.Rows) - len(rows); more > 0 {
@@ -86,7 +86,7 @@ func contentLine(e ledger.Record) string {
 	return fmt.Sprintf("%d, fetched %s, %s rows", e.Seq, e.Fetched.UTC().Format(time.RFC3339), text.Count(e.Rows))
 }
 
-// A diffRow is a row of the difference as JSON, and a number says what became of one of its
+// A diffRow is a row of the difference as JSON. A diffNumber says what became of one of its
 // metrics.
 type (
 	diffRow struct {
@@ -106,7 +106,7 @@ type (
 )
 
 // writeJSON writes each row as an object on a line of its own.
-func (s shownDiff) writeJSON(w io.Writer) error {
+func (s jobDiff) writeJSON(w io.Writer) error {
 	var rows []diffRow
 	for _, r := range s.Rows {
 		out := diffRow{s.job, text.DayRange(s.Is.Partition, s.Is.Partition), s.Was.Seq, s.Is.Seq, r.Change,
@@ -123,7 +123,7 @@ func (s shownDiff) writeJSON(w io.Writer) error {
 }
 
 // writeCSV writes each number of each row on a line, under its dimensions.
-func (s shownDiff) writeCSV(w io.Writer) error {
+func (s jobDiff) writeCSV(w io.Writer) error {
 	lines := [][]string{slices.Concat([]string{"change"}, s.Dimensions, []string{"metric", "was", "is", "delta"})}
 	for _, r := range s.Rows {
 		for _, n := range r.Numbers {

@@ -20,7 +20,8 @@ import (
 )
 
 // DagsterVariable is the environment variable that Dagster sets for a process that it starts as a
-// step (https://docs.dagster.io/guides/build/external-pipelines/dagster-pipes-details-and-customization).
+// step
+// (https://docs.dagster.io/guides/build/external-pipelines/dagster-pipes-details-and-customization).
 const DagsterVariable = "DAGSTER_PIPES_CONTEXT"
 
 // dagsterMessages is the environment variable that says where the process writes its messages.
@@ -30,15 +31,15 @@ const dagsterMessages = "DAGSTER_PIPES_MESSAGES"
 // that there is no such step.
 type DagsterPipes struct {
 	wire.NoListener
-	step dagsterStep
-	to   io.Writer
-	file string // messages are appended to this file; empty: they go to the writer
+	step   dagsterStep
+	writer io.Writer // standard output or standard error, as Dagster asks
+	file   string    // messages are appended to this file; empty: they go to the writer
 }
 
 // A dagsterStep is what Dagster's context says about the step.
 type dagsterStep struct {
 	Assets []string `json:"asset_keys"`
-	Key    string   `json:"partition_key"`
+	Key    string   `json:"partition_key"` // set for a single partition
 	Keys   *struct {
 		Start string `json:"start"`
 		End   string `json:"end"`
@@ -46,7 +47,7 @@ type dagsterStep struct {
 	Window *timeWindow `json:"partition_time_window"`
 	Extras struct {
 		Checks []string `json:"reportferry_checks"` // the checks that the asset declares
-		// The window of a backfill in one run, which Dagster's own context doesn't have.
+		// Window is that of a backfill in one run, which Dagster's own context doesn't have.
 		Window *timeWindow `json:"reportferry_window"`
 	} `json:"extras"`
 }
@@ -65,6 +66,7 @@ func OpenDagster(lookup func(string) (string, bool), stdout, stderr io.Writer) (
 		return nil, nil
 	}
 	p := &DagsterPipes{}
+	// The context, which is in the variable itself or in a file.
 	var at struct {
 		Path string       `json:"path"`
 		Data *dagsterStep `json:"data"`
@@ -87,6 +89,7 @@ func OpenDagster(lookup func(string) (string, bool), stdout, stderr io.Writer) (
 		return nil, text.UsageError(fmt.Errorf("%s: want a path or data; other ways to pass the context aren't known "+
 			"here", DagsterVariable))
 	}
+	// Where the messages go.
 	variable, _ = lookup(dagsterMessages)
 	var way struct {
 		Path     string `json:"path"`
@@ -99,9 +102,9 @@ func OpenDagster(lookup func(string) (string, bool), stdout, stderr io.Writer) (
 	p.file = way.Path
 	switch way.Stdio + way.Buffered {
 	case "stdout":
-		p.to = stdout
+		p.writer = stdout
 	case "stderr":
-		p.to = stderr
+		p.writer = stderr
 	default:
 		if p.file == "" {
 			return nil, text.UsageError(fmt.Errorf("%s: want a path, or stdout or stderr; messages to object stores "+
@@ -111,7 +114,7 @@ func OpenDagster(lookup func(string) (string, bool), stdout, stderr io.Writer) (
 	return p, nil
 }
 
-// unpack undoes base64(zlib(JSON)).
+// unpack decodes a text that is JSON, compressed by zlib and encoded in base64.
 func unpack(text string, into any) error {
 	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

@@ -57,7 +57,7 @@ as the service wrote them.`,
 				if err != nil {
 					return err
 				}
-				return write(shownDiff{d, args[0], limit}, cmd.OutOrStdout())
+				return write(jobDiff{d, args[0], limit}, cmd.OutOrStdout())
 			})
 		},
 	}
@@ -70,14 +70,15 @@ as the service wrote them.`,
 }
 
 // diffFormats maps each value of --output to the method that writes it.
-var diffFormats = map[string]func(shownDiff, io.Writer) error{
-	wire.Text: shownDiff.writeTable,
-	wire.JSON: shownDiff.writeJSON,
-	"csv":     func(s shownDiff, w io.Writer) error { return s.writeCSV(terminal.Data(w)) },
-	// escapes would change the data
+var diffFormats = map[string]func(jobDiff, io.Writer) error{
+	wire.Text: jobDiff.writeTable,
+	wire.JSON: jobDiff.writeJSON,
+	// Escapes would change the data.
+	"csv": func(s jobDiff, w io.Writer) error { return s.writeCSV(terminal.Data(w)) },
 }
 
-// contentsToCompare reads the day and --against.
+// contentsToCompare reads which contents the arguments name: day is the period, and against is the
+// value of --against.
 func contentsToCompare(day, against string, today civil.Date) (c report.Comparing, err error) {
 	if c.Partition, err = wire.ParseDay(day, today); err != nil {
 		return c, fmt.Errorf("day %q: %w", day, err)

@@ -1,6 +1,7 @@
-// Package run has what a run is besides its jobs: the commands that begin runs by themselves or
-// decide what they publish, and all who hear of a run when it ends. Without it, every team would
-// write the loop that starts runs, and an orchestrator would know only an exit code.
+// Package run has what belongs to a run besides its jobs: the commands that begin runs by
+// themselves or decide what they publish, and all listeners that are notified when a run ends.
+// Without it, every team would write the loop that starts runs, and an orchestrator would know only
+// an exit code.
 //
 // Serve implements the command serve, which stays and runs jobs when their schedules fire. Without
 // it, every team would write the probes, the reload and the watchdog around the loop, too.
@@ -8,7 +9,7 @@
 //	            SIGHUP ─ reload ──────────┐ replaces
 //	                                      ▼
 //	clock, every 15 s ─ servedJob ───▶ generation: what was opened for one reading of the config
-//	           │ beat                     │ is held by each run and each reader, and closed by the last one
+//	           │ tick                     │ each run and reader holds it; the last one closes it
 //	           ▼                          ▼
 //	watchdog, /readyz               pages, /metrics
 //

@@ -98,8 +98,8 @@ func (d *daemon) ready(ctx context.Context) (r readiness) {
 		add(condition{Check: "running", Since: *at}, errors.New("it stops, and begins no run any more"))
 		return r
 	}
-	scheduler, hangs := condition{Check: "scheduler", Since: d.started}, d.hangs(now)
-	if at := d.beat.Load(); hangs != nil && at != nil {
+	scheduler, hangs := condition{Check: "scheduler", Since: d.started}, d.checkScheduler(now)
+	if at := d.lastTick.Load(); hangs != nil && at != nil {
 		scheduler.Since = *at
 	}
 	add(scheduler, hangs)
@@ -124,9 +124,9 @@ func (d *daemon) ready(ctx context.Context) (r readiness) {
 	return r
 }
 
-// hangs returns an error when the scheduler hasn't looked at the clock for too long.
-func (d *daemon) hangs(now time.Time) error {
-	at := d.beat.Load()
+// checkScheduler returns an error when the scheduler hasn't looked at the clock for too long.
+func (d *daemon) checkScheduler(now time.Time) error {
+	at := d.lastTick.Load()
 	switch {
 	case at == nil:
 		return errors.New("the scheduler hasn't begun yet")
@@ -139,18 +139,19 @@ func (d *daemon) hangs(now time.Time) error {
 // A cachedCheck caches the result of a check. The check runs when it is asked for, once at a time.
 type cachedCheck struct {
 	mu         sync.Mutex
-	generation *generation
-	at, since  time.Time
-	err        error
+	generation *generation // that was checked
+	at         time.Time   // of the last check
+	since      time.Time   // when the result last changed between success and failure
+	err        error       // the result
 }
 
-// check returns the last result if it is fresh, or else runs find. since is when the result last
-// changed between success and failure.
-func (w *cachedCheck) check(g *generation, find func() error) (since time.Time, err error) {
+// check returns the last result if it is fresh, and otherwise runs the test. since is when the
+// result last changed between success and failure.
+func (w *cachedCheck) check(g *generation, test func() error) (since time.Time, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if now := time.Now(); w.generation != g || now.Sub(w.at) > reuseTime {
-		err = find()
+		err = test()
 		if w.generation != g || (err == nil) != (w.err == nil) {
 			w.since = now
 		}
@@ -159,8 +160,8 @@ func (w *cachedCheck) check(g *generation, find func() error) (since time.Time, 
 	return w.since, w.err
 }
 
-// probes returns the handler of /healthz and /readyz. Unless whole is set, it leaves out names and
-// errors.
+// probes returns the handler of /healthz and /readyz. Unless whole is set, its answers leave out
+// the names of jobs, and errors.
 func (d *daemon) probes(whole bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -186,6 +187,7 @@ func (d *daemon) probes(whole bool) http.Handler {
 	return mux
 }
 
+// answerJSON answers a request with a status and a JSON object.
 func answerJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -15,15 +15,15 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A catalogue is where events go, as OpenLineage's own variables say
+// A catalogue is the receiver of events, as OpenLineage's own variables name it
 // (https://openlineage.io/docs/client/python/configuration).
 type catalogue struct {
-	wire.NoListener // ignores the events that have no method here
-	address         string
-	key             string // empty: none is sent
-	namespace       string
+	wire.NoListener          // ignores the moments of a run that have no method here
+	address         string   // where events are posted
+	key             string   // API key; empty: none is sent
+	namespace       string   // of the jobs
 	parent          []string // namespace, name and run ID of the run that started this one; nil: none did
-	version         string
+	version         string   // of this program
 	http            *notify.Poster
 }
 
@@ -64,7 +64,7 @@ func (c *catalogue) Begun(ctx context.Context, s *wire.Ran) error {
 // Ended sends an event with the result of each job of a run.
 func (c *catalogue) Ended(ctx context.Context, s *wire.Ran) error {
 	for _, res := range s.Record.Results {
-		if err := c.send(ctx, c.ended(ctx, s, res)); err != nil {
+		if err := c.send(ctx, c.endEvent(ctx, s, res)); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.
 		e.Inputs = append(e.Inputs, lineageDataset{Namespace: at.Scheme + "://" + at.Host, Name: entry.Kind,
 			Facets: map[string]any{}})
 	}
-	facets := c.schema(ctx, s, entry.Table)
+	facets := c.schemaFacet(ctx, s, entry.Table)
 	for _, sink := range entry.Sinks {
 		namespace, table := datasetPlace(sinks.Redact(sink), entry.Table)
 		e.Outputs = append(e.Outputs, lineageDataset{Namespace: namespace, Name: table, Facets: facets})
@@ -116,9 +116,9 @@ func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.
 	return e
 }
 
-// schema returns a facet with the table's columns as the ledger has them; an empty map when there
-// is no record yet.
-func (c *catalogue) schema(ctx context.Context, s *wire.Ran, table string) map[string]any {
+// schemaFacet returns facets with the table's columns as the ledger has them. It returns an empty
+// map when the ledger has none yet.
+func (c *catalogue) schemaFacet(ctx context.Context, s *wire.Ran, table string) map[string]any {
 	facets, fields := map[string]any{}, []map[string]any{}
 	t, err := s.Ledger.Table(ctx, table)
 	if err != nil {
@@ -135,8 +135,8 @@ func (c *catalogue) schema(ctx context.Context, s *wire.Ran, table string) map[s
 	return facets
 }
 
-// ended returns the event for the result of a job.
-func (c *catalogue) ended(ctx context.Context, s *wire.Ran, res ledger.Result) lineageEvent {
+// endEvent returns the event for the result of a job.
+func (c *catalogue) endEvent(ctx context.Context, s *wire.Ran, res ledger.Result) lineageEvent {
 	typ := eventComplete
 	switch {
 	case len(res.Errs) > 0:

@@ -53,8 +53,10 @@ type lineageDataset struct {
 }
 
 const (
+	// lineageProducer identifies this program in events.
 	lineageProducer = "https://github.com/reportferry/reportferry"
-	lineageSpec     = "https://openlineage.io/spec/"
+	// lineageSpec begins the URLs of OpenLineage's schemas.
+	lineageSpec = "https://openlineage.io/spec/"
 )
 
 // lineageFacet returns fields as an OpenLineage facet, by adding its producer and the URL of its

@@ -15,14 +15,14 @@ import (
 	"github.com/reportferry/reportferry/internal/wording"
 )
 
-// A ResultOutput is where --result goes.
+// A ResultOutput is the listener that writes the result of a run to the place that --result names.
 type ResultOutput struct {
 	wire.NoListener
-	path  string // "-" stands for out
-	form  string
-	out   io.Writer
-	began time.Time
-	run   *Result
+	path  string    // "-" stands for out
+	form  string    // json or kestra
+	out   io.Writer // standard output
+	began time.Time // start of the process
+	run   *Result   // nil until a run has ended
 }
 
 // OpenResult returns the output that a command's flags ask for, or nil when they ask for none. The
@@ -87,8 +87,8 @@ func (o *ResultOutput) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// put writes a file whole or not at all, so that a program that waits for it never reads half of
-// it.
+// put writes the text to standard output, or to the file: whole or not at all, so that a program
+// that waits for the file never reads half of it.
 func (o *ResultOutput) put(text []byte) error {
 	if o.path == "-" {
 		_, err := o.out.Write(text)

@@ -22,8 +22,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// reasonsByCondition has the reason of the problem that each condition of a partition in the ledger
-// means.
+// reasonsByCondition has, for each condition of a partition in the ledger that is a problem, the
+// reason under which the problem is reported.
 var reasonsByCondition = map[refresh.Condition]string{
 	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale,
 	refresh.HeldBack: notify.HeldBack, refresh.Differs: notify.Unreconciled,
@@ -53,13 +53,14 @@ func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
 			commands[refresh.Condition(p.Condition)] = "reportferry " + p.Command + again
 		}
 	}
-	var last *notify.Problem
-	before := ""
+	var last *notify.Problem // the problem of the partition before; nil when that had none
+	before := ""             // the day before
 	for _, e := range s.State.Calendar {
 		reason, day, past := reasonsByCondition[e.Condition], e.Partition.String(), e.Condition == refresh.ChangedFinal
 		if last != nil {
 			last.After = day
 		}
+		// The partition goes on with the last problem, or begins one.
 		switch {
 		case reason == "":
 			last = nil
@@ -71,6 +72,7 @@ func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
 		if last == nil {
 			continue
 		}
+		// What the partition adds to its problem.
 		last.Through = day
 		last.Count++
 		if word := string(e.Condition); !slices.Contains(last.Conditions, word) {
@@ -90,8 +92,8 @@ func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
 	return list
 }
 
-// problemsOfFiles returns the problem that the receiver of pushed files didn't take some of their
-// rows, if it is so. Each content of a file is reported once.
+// problemsOfFiles returns one problem when the service didn't take some rows of recently pushed
+// files, and none otherwise. Each content of a file is reported once.
 func problemsOfFiles(now time.Time, s pages.JobStatus, again string) []notify.Problem {
 	p := notify.Problem{Job: s.Name, Reason: notify.NotTaken, Past: true,
 		Do: "reportferry " + s.Kind + " status --job " + s.Name + again}
@@ -111,13 +113,13 @@ func problemsOfFiles(now time.Time, s pages.JobStatus, again string) []notify.Pr
 }
 
 // problemsOfRun returns the problems that only the errors of a run show. It leaves out errors of
-// units that failed if the ledger shows failures of the job (shown).
-func problemsOfRun(res ledger.Result, shown bool, again string) (list []notify.Problem) {
+// units that failed if the ledger shows failures of the job, which ledgerShows says.
+func problemsOfRun(res ledger.Result, ledgerShows bool, again string) (list []notify.Problem) {
 	for _, reason := range notify.Reasons {
 		p := notify.Problem{Job: res.Job, Reason: reason}
 		for i, err := range res.Errs {
 			ofUnit := i < len(res.Failures) && res.Failures[i].Unit != ""
-			if reasonOfError(err) != reason || reason == notify.Failed && ofUnit && shown {
+			if reasonOfError(err) != reason || reason == notify.Failed && ofUnit && ledgerShows {
 				continue
 			}
 			if p.Count++; p.Count == 1 {
@@ -162,20 +164,22 @@ func shortLine(message string) string {
 // and from the run's errors.
 func newsOf(known []pages.JobStatus, r ledger.Run, names []string, again string) notify.News {
 	n := notify.News{Run: r.ID, Began: r.Started, Calm: map[string]bool{}, Shared: map[string]bool{}}
-	shown := map[string]bool{} // jobs whose failures the ledger shows, now or after the fetches that are under way
+	// ledgerShows has the jobs whose failures the ledger shows, now or after fetches that are under
+	// way.
+	ledgerShows := map[string]bool{}
 	for _, s := range known {
 		if !slices.Contains(names, s.Name) || s.Err != nil {
 			continue // a job whose state isn't known has no problem that is over
 		}
 		n.Jobs = append(n.Jobs, s.Name)
 		for _, p := range problemsOf(s, again) {
-			shown[s.Name] = shown[s.Name] || p.Reason == notify.Failed
+			ledgerShows[s.Name] = ledgerShows[s.Name] || p.Reason == notify.Failed
 			n.Problems = append(n.Problems, p)
 		}
 		n.Problems = append(n.Problems, problemsOfFiles(time.Now(), s, again)...)
 		for _, e := range s.State.Calendar {
 			if day := e.Partition.String(); e.Condition == refresh.Running {
-				shown[s.Name] = true
+				ledgerShows[s.Name] = true
 				n.Running = append(n.Running, notify.Problem{Job: s.Name, From: day, Through: day})
 			}
 		}
@@ -183,7 +187,7 @@ func newsOf(known []pages.JobStatus, r ledger.Run, names []string, again string)
 	for _, res := range r.Results {
 		n.Calm[res.Job] = res.Succeeded()
 		n.Shared[res.Job] = res.Outcome.Held+res.Others > 0
-		n.Problems = append(n.Problems, problemsOfRun(res, shown[res.Job], again)...)
+		n.Problems = append(n.Problems, problemsOfRun(res, ledgerShows[res.Job], again)...)
 	}
 	return n
 }

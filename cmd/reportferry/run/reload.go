@@ -19,14 +19,14 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A generation holds what was opened for one reading of the config. Each run and each reader holds
-// it; the daemon holds the newest one. The last holder to release it closes it.
+// A generation has what was opened for one reading of the config. Each run and each reader of pages
+// holds it, and the daemon holds the newest one. The last holder to release it closes it.
 type generation struct {
 	engine    *wire.Engine
 	session   *wire.Session // for pages and scrapes
-	scheduled []*servedJob
+	scheduled []*servedJob  // the jobs that have a schedule
 	console   *pages.Console
-	holders   atomic.Int64
+	holders   atomic.Int64 // how many hold the generation
 }
 
 // hold adds a holder. The caller holds the daemon's lock, so that the daemon still holds the
@@ -45,7 +45,7 @@ func (g *generation) release(log *slog.Logger) {
 	}
 }
 
-// A configReading is how the config was last read.
+// A configReading says how the last readings of the config went.
 type configReading struct {
 	at      time.Time // when the config in use was read
 	refused error     // why the newest config was refused; nil: it is in use
@@ -130,12 +130,13 @@ func (d *daemon) replace(g *generation) (old *generation) {
 	return old
 }
 
+// jobsNamed returns a function that tells whether a job has the name.
 func jobsNamed(name string) func(*servedJob) bool {
 	return func(j *servedJob) bool { return j.name == name }
 }
 
-// reloads reads the config again at each hangup, one after the other.
-func (d *daemon) reloads(ctx context.Context, hangups <-chan struct{}) {
+// reloadOnHangups reads the config again at each hangup, one after the other.
+func (d *daemon) reloadOnHangups(ctx context.Context, hangups <-chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -155,7 +156,7 @@ func (d *daemon) reloads(ctx context.Context, hangups <-chan struct{}) {
 func (d *daemon) reload(ctx context.Context) {
 	g, err := d.open(ctx)
 	if err == nil {
-		if err = d.renew(ctx); err != nil {
+		if err = d.renewSecrets(ctx); err != nil {
 			g.release(d.log)
 		}
 	}
@@ -166,7 +167,7 @@ func (d *daemon) reload(ctx context.Context) {
 		d.mu.Lock()
 		d.reading.refused, d.reading.since = err, time.Now()
 		d.mu.Unlock()
-		d.say(slog.LevelError, "the config was refused, and the one before stays", "error", err)
+		d.announce(slog.LevelError, "the config was refused, and the one before stays", "error", err)
 		return
 	}
 	before := d.names()
@@ -181,7 +182,7 @@ func (d *daemon) reload(ctx context.Context) {
 	}
 	add("new", after, before)
 	add("gone", before, after)
-	d.say(slog.LevelInfo, "the config was read again", args...)
+	d.announce(slog.LevelInfo, "the config was read again", args...)
 }
 
 // names returns the names of the jobs that have a schedule.
@@ -204,8 +205,8 @@ func (d *daemon) newest() *generation {
 	return d.current
 }
 
-// show answers with a page of the newest config.
-func (d *daemon) show(w http.ResponseWriter, r *http.Request) {
+// servePage answers with a page of the newest config.
+func (d *daemon) servePage(w http.ResponseWriter, r *http.Request) {
 	g := d.newest()
 	defer g.release(d.log)
 	g.console.Handler().ServeHTTP(w, r)

@@ -188,16 +188,16 @@ func jobResultOf(res ledger.Result) jobResult {
 // partitionResults returns what became of each partition that the run has recorded or that was due
 // when it began, ascending.
 func partitionResults(records ledger.Records, units []jobs.Unit, res ledger.Result, run string) []partitionResult {
-	of := map[civil.Date]partitionResult{}
+	byDay := map[civil.Date]partitionResult{}
 	for _, e := range records {
 		if e.Run == run {
-			of[e.Partition] = recordedPartition(e)
+			byDay[e.Partition] = recordedPartition(e)
 		}
 	}
 	for _, u := range units {
 		failed := slices.ContainsFunc(res.Failures, func(f ledger.Failure) bool { return f.Unit == u.Name })
 		for _, due := range u.Due {
-			p, done := of[due.Partition]
+			p, done := byDay[due.Partition]
 			if !done {
 				p = partitionResult{Partition: due.Partition.String(), State: stateLeft}
 				e, has := records[due.Partition]
@@ -213,11 +213,11 @@ func partitionResults(records ledger.Records, units []jobs.Unit, res ledger.Resu
 				}
 			}
 			p.Due = string(due.Reason)
-			of[due.Partition] = p
+			byDay[due.Partition] = p
 		}
 	}
-	list := make([]partitionResult, 0, len(of))
-	for _, p := range of {
+	list := make([]partitionResult, 0, len(byDay))
+	for _, p := range byDay {
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b partitionResult) int { return cmp.Compare(a.Partition, b.Partition) })

@@ -20,30 +20,31 @@ import (
 )
 
 const (
-	// lookInterval is how often the daemon looks at the clock. A timer set to a schedule's next
+	// tickInterval is how often the daemon looks at the clock. A timer set to a schedule's next
 	// time would be late after the machine has slept or its clock was set.
-	lookInterval = 15 * time.Second
-	// hungAfter is the age of the last look at the clock from which the scheduler counts as hung.
-	hungAfter = 4 * lookInterval
+	tickInterval = 15 * time.Second
+	// hungAfter is how old the last look at the clock is when the scheduler counts as hung.
+	hungAfter = 4 * tickInterval
 )
 
 // A daemon runs the jobs of a config by their schedules.
 type daemon struct {
 	program *wire.Program
 	log     *slog.Logger
-	do      func(ctx context.Context, e *wire.Engine, jobs []string, over func(job string, code int)) (code int,
-		err error)
-	say     func(level slog.Level, text string, args ...any) // tells people everything, whatever the log leaves out
-	renew   func(context.Context) error                      // reads again the secrets that flags refer to
-	pet     time.Duration                                    // how often systemd's watchdog is fed; 0: never
-	said    string                                           // the status last sent to systemd
-	started time.Time
+	// do does one run of the named jobs, as runFunc describes it.
+	do func(ctx context.Context, e *wire.Engine, jobs []string, over func(job string, code int)) (code int, err error)
+	// announce tells people everything, whatever the log leaves out.
+	announce       func(level slog.Level, text string, args ...any)
+	renewSecrets   func(context.Context) error // reads again the secrets that flags refer to
+	watchdogPeriod time.Duration               // how often systemd's watchdog is fed; 0: never
+	lastStatus     string                      // the status last sent to systemd
+	started        time.Time
 
-	beat     atomic.Pointer[time.Time] // the last look at the clock
-	stopping atomic.Pointer[time.Time]
-	ledger   cachedCheck
-	poke     chan struct{} // wakes the scheduler before the next tick, because something has changed
-	runs     sync.WaitGroup
+	lastTick atomic.Pointer[time.Time] // the last look at the clock
+	stopping atomic.Pointer[time.Time] // when the daemon began to stop; nil: it goes on
+	ledger   cachedCheck               // whether the ledger can be reached
+	wakeUp   chan struct{}             // wakes the scheduler before the next tick, because something has changed
+	runs     sync.WaitGroup            // the runs under way
 
 	mu      sync.Mutex // guards what follows
 	current *generation
@@ -51,38 +52,39 @@ type daemon struct {
 	reading configReading
 }
 
-// A servedJob is the state of the job with a name. It is kept when another config has a job of that
-// name.
+// A servedJob is the state of the job with a name. A reload keeps it when the new config has a job
+// of that name.
 type servedJob struct {
-	name, table string
-	schedule    cron.Schedule // nil: the job is gone from the config, but still runs
-	next        time.Time     // zero: the schedule never fires
-	due         bool          // it is to run as soon as it isn't running
-	running     bool
-	fills       string // the table that the current run fills; an older config may give another one than table
-	last        *scheduledRun
+	name, table  string
+	schedule     cron.Schedule // nil: the job is gone from the config, but still runs
+	next         time.Time     // zero: the schedule never fires
+	due          bool          // it is to run as soon as it isn't running
+	running      bool
+	runningTable string // the table that the current run fills; an older config may give another one than table
+	last         *scheduledRun
 }
 
-// A scheduledRun is how a run of a job that its schedule started has ended.
+// A scheduledRun says when and how the last run of a job ended that its schedule had started.
 type scheduledRun struct {
 	At   time.Time `json:"at"`
 	Exit int       `json:"exit"`
 }
 
+// newDaemon returns a daemon that does runs by do. The caller opens the first generation.
 func newDaemon(p *wire.Program, log *slog.Logger, do func(context.Context, *wire.Engine, []string,
 	func(string, int)) (int, error)) *daemon {
 	return &daemon{
-		program: p, log: log, do: do, started: time.Now(), poke: make(chan struct{}, 1),
-		say: func(slog.Level, string, ...any) {}, renew: func(context.Context) error { return nil },
+		program: p, log: log, do: do, started: time.Now(), wakeUp: make(chan struct{}, 1),
+		announce: func(slog.Level, string, ...any) {}, renewSecrets: func(context.Context) error { return nil },
 	}
 }
 
 // run begins what is due until ctx is done. It returns after the runs that this stopped have
 // written their records.
 func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
-	var beside sync.WaitGroup
-	beside.Go(func() { d.reloads(ctx, hangups) })
-	beside.Go(func() { d.watch(ctx) })
+	var beside sync.WaitGroup // what goes on beside the scheduler
+	beside.Go(func() { d.reloadOnHangups(ctx, hangups) })
+	beside.Go(func() { d.feedWatchdog(ctx) })
 	for ready := false; ctx.Err() == nil; {
 		wait, status := d.beginDue(ctx, time.Now())
 		if !ready {
@@ -92,7 +94,7 @@ func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 		d.tellStatus(status)
 		select {
 		case <-ctx.Done():
-		case <-d.poke:
+		case <-d.wakeUp:
 		case <-time.After(wait):
 		}
 	}
@@ -110,7 +112,7 @@ func (d *daemon) beginDue(ctx context.Context, now time.Time) (wait time.Duratio
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	wall := now.Round(0) // without the monotonic clock, because schedules go by the time of day
-	wait = lookInterval
+	wait = tickInterval
 	var due []*servedJob
 	for _, j := range d.jobs {
 		if j.schedule == nil {
@@ -125,8 +127,8 @@ func (d *daemon) beginDue(ctx context.Context, now time.Time) (wait time.Duratio
 				j.due = true
 			}
 		}
-		if j.due && ctx.Err() == nil && !d.busy(j) {
-			j.running, j.due, j.fills = true, false, j.table
+		if j.due && ctx.Err() == nil && !d.isTableBusy(j) {
+			j.running, j.due, j.runningTable = true, false, j.table
 			due = append(due, j)
 		}
 		if !j.next.IsZero() {
@@ -134,20 +136,22 @@ func (d *daemon) beginDue(ctx context.Context, now time.Time) (wait time.Duratio
 		}
 	}
 	if len(due) > 0 {
-		d.begin(ctx, due)
+		d.beginRun(ctx, due)
 	}
-	d.beat.Store(&now)
+	d.lastTick.Store(&now)
 	return wait, d.status()
 }
 
-// busy reports whether a run is under way that fills j's table: j's own run, or that of a job with
-// another name in an older config.
-func (d *daemon) busy(j *servedJob) bool {
-	return slices.ContainsFunc(d.jobs, func(o *servedJob) bool { return o.running && (o == j || o.fills == j.table) })
+// isTableBusy reports whether a run is under way that fills j's table: j's own run, or that of a
+// job with another name in an older config.
+func (d *daemon) isTableBusy(j *servedJob) bool {
+	return slices.ContainsFunc(d.jobs, func(o *servedJob) bool {
+		return o.running && (o == j || o.runningTable == j.table)
+	})
 }
 
-// begin starts one run of the jobs, with the newest generation.
-func (d *daemon) begin(ctx context.Context, list []*servedJob) {
+// beginRun starts one run of the jobs, with the newest generation.
+func (d *daemon) beginRun(ctx context.Context, list []*servedJob) {
 	g := d.current
 	g.hold()
 	names := make([]string, len(list))
@@ -177,7 +181,7 @@ func (d *daemon) begin(ctx context.Context, list []*servedJob) {
 				over(name, code)
 			}
 			g.console.Changed() // the run's record was written
-			d.blame(list, code)
+			d.markFailed(list, code)
 			g.release(d.log)
 			d.wake()
 		}()
@@ -189,9 +193,9 @@ func (d *daemon) begin(ctx context.Context, list []*servedJob) {
 	})
 }
 
-// blame marks jobs as failed although their own part succeeded, when the run failed by something
-// that belongs to none of them, such as its record.
-func (d *daemon) blame(list []*servedJob, code int) {
+// markFailed marks jobs as failed although their own part succeeded, when the run failed by
+// something that belongs to none of them, such as its record.
+func (d *daemon) markFailed(list []*servedJob, code int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if slices.ContainsFunc(list, func(j *servedJob) bool { return j.last.Exit == code }) {
@@ -207,7 +211,7 @@ func (d *daemon) blame(list []*servedJob, code int) {
 // wake makes the scheduler look at the jobs now.
 func (d *daemon) wake() {
 	select {
-	case d.poke <- struct{}{}:
+	case d.wakeUp <- struct{}{}:
 	default:
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
-// A runJobs does one run of jobs with an engine that stays open, shows it by the command's writers,
+// A runFunc does one run of jobs with an engine that stays open, shows it by the command's writers,
 // and returns its exit code. It calls over for each job that ends, with the job's exit code, before
 // the run itself ends. An error means that no unit was begun.
-type runJobs func(ctx context.Context, cmd *cobra.Command, e *wire.Engine, jobs []string,
+type runFunc func(ctx context.Context, cmd *cobra.Command, e *wire.Engine, jobs []string,
 	over func(job string, code int)) (code int, err error)
 
 // Serve makes the command serve.
-func Serve(p *wire.Program, do runJobs) *cobra.Command {
+func Serve(p *wire.Program, do runFunc) *cobra.Command {
 	var ask bool
 	var listening *console.Listening
 	cmd := &cobra.Command{
@@ -71,7 +71,7 @@ for Docker Compose, and probes for Kubernetes.`,
 }
 
 // serveJobs opens everything, runs until ctx is done and the runs have ended, and closes it all.
-func serveJobs(cmd *cobra.Command, p *wire.Program, do runJobs, listening *console.Listening) error {
+func serveJobs(cmd *cobra.Command, p *wire.Program, do runFunc, listening *console.Listening) error {
 	ctx := cmd.Context()
 	p.ManyRuns = true
 	var hangups <-chan struct{}
@@ -82,8 +82,8 @@ func serveJobs(cmd *cobra.Command, p *wire.Program, do runJobs, listening *conso
 		over func(string, int)) (int, error) {
 		return do(ctx, cmd, e, jobs, over)
 	})
-	d.renew = func(ctx context.Context) error { return listening.Renew(ctx, p) }
-	d.say = func(level slog.Level, text string, args ...any) {
+	d.renewSecrets = func(ctx context.Context) error { return listening.Renew(ctx, p) }
+	d.announce = func(level slog.Level, text string, args ...any) {
 		if p.JSON() {
 			d.log.Log(ctx, level, text, args...)
 			return
@@ -94,9 +94,10 @@ func serveJobs(cmd *cobra.Command, p *wire.Program, do runJobs, listening *conso
 		fmt.Fprintln(cmd.ErrOrStderr(), time.Now().Format(time.TimeOnly)+" "+text)
 	}
 	var err error
-	if d.pet, err = watchdogInterval(); err != nil {
+	if d.watchdogPeriod, err = watchdogInterval(); err != nil {
 		return text.UsageError(err)
 	}
+	// The first generation, what is collected, and the server.
 	g, err := d.open(ctx)
 	if err != nil {
 		return text.WithExitCode(err)
@@ -109,11 +110,11 @@ func serveJobs(cmd *cobra.Command, p *wire.Program, do runJobs, listening *conso
 	}
 	defer sent.Close(ctx)
 	sent.Watch(d.statuses)
-	shown := http.NewServeMux()
-	shown.Handle("/metrics", metrics)
-	shown.HandleFunc("/", d.show)
+	pages := http.NewServeMux()
+	pages.Handle("/metrics", metrics)
+	pages.HandleFunc("/", d.servePage)
 	if listening.Address() != "" {
-		address, stop, err := listening.ServeWithProbes(ctx, p, d.log, shown, d.probes)
+		address, stop, err := listening.ServeWithProbes(ctx, p, d.log, pages, d.probes)
 		if err != nil {
 			return err
 		}
@@ -122,7 +123,7 @@ func serveJobs(cmd *cobra.Command, p *wire.Program, do runJobs, listening *conso
 		if listening.Closed() {
 			args = append(args, "note", "other machines reach this address, so pages and metrics need --token")
 		}
-		d.say(slog.LevelInfo, "serving at "+address, args...)
+		d.announce(slog.LevelInfo, "serving at "+address, args...)
 	}
 	d.run(sent.In(ctx), hangups)
 	return nil

@@ -315,7 +315,7 @@ func TestARunThatCannotBeRecorded(t *testing.T) {
 func TestAWrongConfigChangesNothing(t *testing.T) {
 	playedServe(t, []string{"a 0 8 * * *"}, func(t *testing.T, s *serveStage, reload func(string)) {
 		said := ""
-		s.say = func(level slog.Level, text string, args ...any) { said = fmt.Sprint(level, text, args) }
+		s.announce = func(level slog.Level, text string, args ...any) { said = fmt.Sprint(level, text, args) }
 		s.began("a of 1")
 		s.end("a", 0)
 		old := s.current
@@ -344,12 +344,12 @@ func TestAWrongConfigChangesNothing(t *testing.T) {
 		time.Sleep(time.Hour)
 		s.began("a of 1")
 		s.end("a", 0)
-		s.renew = func(context.Context) error { return errors.New("--token: the file is gone") }
+		s.renewSecrets = func(context.Context) error { return errors.New("--token: the file is gone") }
 		reload(configuredServe(s.dir, "a 0 8 * * *"))
 		if s.current != old || !strings.Contains(said, "--token: the file is gone") {
 			t.Errorf("without its token: %s", said)
 		}
-		s.renew = func(context.Context) error { return nil }
+		s.renewSecrets = func(context.Context) error { return nil }
 		reload(configuredServe(s.dir, "a 0 8 * * *"))
 		if r := s.ready(t.Context()); s.current == old || strings.Contains(fmt.Sprint(r), "the file is gone") {
 			t.Errorf("after a good one: %+v", r)

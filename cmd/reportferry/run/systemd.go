@@ -20,8 +20,8 @@ func tellSystemd(log *slog.Logger, lines ...string) {
 
 // tellStatus sends a status line for people to systemd, if it differs from the last one.
 func (d *daemon) tellStatus(text string) {
-	if d.said != text {
-		d.said = text
+	if d.lastStatus != text {
+		d.lastStatus = text
 		tellSystemd(d.log, "STATUS="+text)
 	}
 }
@@ -35,20 +35,20 @@ func watchdogInterval() (time.Duration, error) {
 	return limit / 2, nil
 }
 
-// watch feeds the watchdog as long as the scheduler looks at the clock. It also does so while a
-// ledger or a service can't be reached, because a restart wouldn't help.
-func (d *daemon) watch(ctx context.Context) {
-	if d.pet == 0 {
+// feedWatchdog feeds the watchdog as long as the scheduler looks at the clock. It also does so
+// while a ledger or a service can't be reached, because a restart wouldn't help.
+func (d *daemon) feedWatchdog(ctx context.Context) {
+	if d.watchdogPeriod == 0 {
 		return
 	}
-	every := time.NewTicker(d.pet)
+	every := time.NewTicker(d.watchdogPeriod)
 	defer every.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-every.C:
-			if err := d.hangs(now); err != nil {
+			if err := d.checkScheduler(now); err != nil {
 				d.log.Error("the watchdog isn't fed, so that the service manager restarts this process", "error", err)
 				continue
 			}

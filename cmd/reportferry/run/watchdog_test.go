@@ -80,7 +80,7 @@ func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(10*365*24*time.Hour + 7*time.Hour)
 		s := newServeStage(t, "a 0 8 * * *")
-		s.pet = 10 * time.Second
+		s.watchdogPeriod = 10 * time.Second
 		free := make(chan struct{})
 		s.daemon.log = slog.New(stuckLog{s.daemon.log.Handler(), free})
 		ctx, stop := context.WithCancel(t.Context())
