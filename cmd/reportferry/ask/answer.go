@@ -24,8 +24,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// An answer is one report as the service sent it, kept as a file, so that nothing is shown of an
-// attempt that breaks off half way.
+// An answer is one report as the service sent it. It is kept as a file, so that nothing is shown of
+// an attempt that breaks off half way.
 type answer struct {
 	dir    string // the session's spool folder
 	path   string // a CSV file with a header; empty when the service answered 204
@@ -87,8 +87,8 @@ func (a answer) writeCSV(_ context.Context, w io.Writer) error {
 	return errors.Join(err, f.Close())
 }
 
-// each calls use for every row. The cells are valid until the next call.
-func (a answer) each(use func(cells []string) error) (err error) {
+// eachRow calls use for every row. The cells are valid until the next call.
+func (a answer) eachRow(use func(cells []string) error) (err error) {
 	if a.path == "" {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (a answer) each(use func(cells []string) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r := csv.NewReader(unmarked(f))
+	r := csv.NewReader(withoutMark(f))
 	r.ReuseRecord = true
 	if _, err := r.Read(); err != nil { // the header
 		return err
@@ -122,17 +122,17 @@ func readHeader(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	header, err := csv.NewReader(unmarked(f)).Read()
+	header, err := csv.NewReader(withoutMark(f)).Read()
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("the answer has no header: %w", err)
 	}
 	return header, nil
 }
 
-// unmarked returns a reader of f that skips a byte order mark at its start. The service has sent
+// withoutMark returns a reader of f that skips a byte order mark at its start. The service has sent
 // one with readable names. The CSV reader would take a quote after the mark for a quote inside a
 // cell.
-func unmarked(f io.Reader) io.Reader {
+func withoutMark(f io.Reader) io.Reader {
 	r := bufio.NewReader(f)
 	if head, _ := r.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
 		_, _ = r.Discard(len(head)) // Peek has read them already
@@ -140,6 +140,7 @@ func unmarked(f io.Reader) io.Reader {
 	return r
 }
 
+// byteOrderMark is what some writers of UTF-8 put before the first character.
 const byteOrderMark = "\ufeff"
 
 // writeTable writes the answer in aligned columns. All of it is kept in memory, to know the widths.
@@ -148,7 +149,7 @@ func (a answer) writeTable(_ context.Context, w io.Writer) error {
 	for _, c := range a.columns() {
 		g.Right = append(g.Right, !c.Dimension)
 	}
-	err := a.each(func(cells []string) error {
+	err := a.eachRow(func(cells []string) error {
 		g.Rows = append(g.Rows, append([]string{}, cells...))
 		return nil
 	})
@@ -162,7 +163,7 @@ func (a answer) writeTable(_ context.Context, w io.Writer) error {
 // their digits, which a float64 wouldn't.
 func (a answer) writeJSONLines(_ context.Context, w io.Writer) error {
 	columns := a.columns()
-	return a.each(func(cells []string) error {
+	return a.eachRow(func(cells []string) error {
 		line := []byte{'{'}
 		for i, c := range columns {
 			if i > 0 {

@@ -148,7 +148,7 @@ func TestFormatDates(t *testing.T) {
 	for format, wrong := range map[string]string{"parquet": "--format-dates: Parquet columns hold dates", "csv": "",
 		"json": "", "text": ""} {
 		cmd := &cobra.Command{}
-		r := &adHoc{}
+		r := &reportFlags{}
 		r.form = (&wire.Program{}).AddOutput(cmd, "", nil, "csv", "parquet")
 		checkAsk(t, r.form.Set(format))
 		r.Query.Dimensions, r.Query.Metrics, r.Query.FormatDates = []string{"day"}, []string{"installs"}, true
@@ -179,7 +179,7 @@ func TestHeaderAsAsked(t *testing.T) {
 	asked := []string{"day", "installs"}
 	for header, want := range map[string]string{"DAY,Installs": "day,installs", "installs,Day": "installs,day",
 		"Day,day": "Day,day", "x,INSTALLS": "x,installs"} {
-		if got := strings.Join(asAsked(strings.Split(header, ","), asked), ","); got != want {
+		if got := strings.Join(spelledAsAsked(strings.Split(header, ","), asked), ","); got != want {
 			t.Errorf("%s: %s, want %s", header, got, want)
 		}
 	}

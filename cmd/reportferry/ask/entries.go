@@ -8,14 +8,14 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// An fieldEntry is one field as the command shows it: a line of the catalogue, a metric that a
+// A fieldEntry is one field as the command shows it: a line of the catalogue, a metric that a
 // pattern of the catalogue stands for, an event, or a field that only the service has.
 type fieldEntry struct {
 	catalog.Field
-	kind   fieldKind
-	ours   bool // the catalogue has it
-	theirs bool // the service lists it
-	absent bool // the service was asked, and doesn't list it
+	kind        fieldKind
+	inCatalogue bool // the catalogue has the field
+	listed      bool // the service lists the field
+	unlisted    bool // the service was asked, and doesn't list the field
 }
 
 // A fieldKind is what an entry is, in the words of the output.
@@ -32,9 +32,9 @@ const (
 // and doesn't list, and nothing for others. Events that the account has aren't marked.
 func (e fieldEntry) mark() string {
 	switch {
-	case !e.ours && e.kind != eventKind:
+	case !e.inCatalogue && e.kind != eventKind:
 		return "+"
-	case e.absent:
+	case e.unlisted:
 		return "-"
 	}
 	return ""
@@ -53,8 +53,8 @@ func fieldKindOf(f catalog.Field) fieldKind {
 
 // entry returns the entry of a field of the catalogue.
 func (l *fieldList) entry(f catalog.Field) fieldEntry {
-	theirs := l.asked && l.has(f)
-	return fieldEntry{Field: f, kind: fieldKindOf(f), ours: true, theirs: theirs, absent: l.asked && !theirs}
+	listed := l.asked && l.isListed(f)
+	return fieldEntry{Field: f, kind: fieldKindOf(f), inCatalogue: true, listed: listed, unlisted: l.asked && !listed}
 }
 
 // find looks up one name among the events, the lines of the catalogue, the metrics that its
@@ -64,13 +64,13 @@ func (l *fieldList) find(name string) (fieldEntry, bool) {
 		return l.events[at], true
 	}
 	f, ok := catalog.Line(name)
-	for _, look := range []func(string) (catalog.Field, bool){catalog.Metric, l.lone, catalog.Guess} {
+	for _, lookUp := range []func(string) (catalog.Field, bool){catalog.Metric, l.extraField, catalog.Guess} {
 		if !ok {
-			f, ok = look(name)
+			f, ok = lookUp(name)
 		}
 	}
-	if _, lone := l.lone(name); lone {
-		return fieldEntry{Field: f, kind: fieldKindOf(f), theirs: true}, true
+	if _, extra := l.extraField(name); extra {
+		return fieldEntry{Field: f, kind: fieldKindOf(f), listed: true}, true
 	}
 	return l.entry(f), ok
 }
@@ -85,19 +85,19 @@ var periodsInName = lazy.Regexp(`(?:^|[_ ])([dwm][0-9]{1,3})(?:[_ ]|$)`)
 //     but not an event that has all of the words itself: the event is listed then.
 func (l *fieldList) search(o *fieldOptions) []fieldEntry {
 	words := strings.Fields(strings.ToLower(o.search))
-	token := ""
-	if found := periodsInName().FindStringSubmatch(strings.ToLower(o.search)); found != nil {
-		token = found[1]
+	period := "" // of a cohort, such as d7
+	if match := periodsInName().FindStringSubmatch(strings.ToLower(o.search)); match != nil {
+		period = match[1]
 	}
 	var out []fieldEntry
-	has := func(e fieldEntry) bool {
+	hasWords := func(e fieldEntry) bool {
 		text := strings.ToLower(e.Slug + " " + e.Description)
 		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	}
 	take := func(e fieldEntry) bool {
 		wanted := map[fieldKind]bool{dimensionKind: o.dimensions, metricKind: o.metrics, eventMetricKind: o.events,
 			eventKind: o.events}[e.kind]
-		if wanted && has(e) {
+		if wanted && hasWords(e) {
 			out = append(out, e)
 			return true
 		}
@@ -105,18 +105,18 @@ func (l *fieldList) search(o *fieldOptions) []fieldEntry {
 	}
 	for _, name := range slices.Concat(catalog.Dimensions(), catalog.Metrics()) {
 		f, _ := catalog.Line(name)
-		if filled, ok := catalog.WithPeriod(name, token); ok && token != "" {
+		if filled, ok := catalog.WithPeriod(name, period); ok && period != "" {
 			f = filled
 		}
 		if took := take(l.entry(f)); !took && len(words) > 0 && fieldKindOf(f) == eventMetricKind {
 			for _, e := range l.events {
-				if !has(e) {
+				if !hasWords(e) {
 					take(l.entry(metricsOfEvent(f, e)))
 				}
 			}
 		}
 	}
-	for _, name := range l.only {
+	for _, name := range l.extra {
 		e, _ := l.find(name)
 		take(e)
 	}

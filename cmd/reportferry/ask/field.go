@@ -17,7 +17,7 @@ func (e fieldEntry) writeWhole(w io.Writer) {
 			text.Labeled(w, label, text.Fold(content, 66))
 		}
 	}
-	row("what", e.what())
+	row("what", e.label())
 	if e.kind == eventKind {
 		row("metrics", fmt.Sprintf("%[1]s_events, %[1]s_revenue and more: reportferry fields --search %[1]s_", e.Slug))
 		row("in a job", fmt.Sprintf("events: [{slug: %s, metrics: [events, revenue]}]", e.Slug))
@@ -31,8 +31,8 @@ func (e fieldEntry) writeWhole(w io.Writer) {
 			"not over time": "not over time: over networks or countries only, because a user counts on each day",
 			"no":            "no: adding up rows would give a wrong number",
 		}[e.Summable()])
-		row("dated by", e.dated())
-		row("final", e.final())
+		row("dated by", e.datedBy())
+		row("final", e.finalText())
 		row("computed", e.Formula())
 	}
 	row("pattern", e.Pattern)
@@ -49,11 +49,11 @@ func (e fieldEntry) writeWhole(w io.Writer) {
 			text += ": a job names its type under types:"
 		}
 		row("known to", text)
-	case e.absent && e.kind == eventMetricKind && !strings.HasPrefix(e.Slug, "{e}"):
+	case e.unlisted && e.kind == eventMetricKind && !strings.HasPrefix(e.Slug, "{e}"):
 		row("known to", "nobody: the account has no such event; reportferry events lists them")
-	case e.absent:
+	case e.unlisted:
 		row("known to", "the catalogue; the service doesn't list it, and may take it all the same")
-	case e.theirs:
+	case e.listed:
 		row("known to", "the catalogue and the service")
 	}
 }
@@ -69,6 +69,7 @@ func (e fieldEntry) example() string {
 	return "reportferry report --dimensions day --metrics " + e.Slug
 }
 
+// withArticle returns the word for a kind with a or an before it.
 func withArticle(k fieldKind) string {
 	if strings.HasPrefix(string(k), "e") {
 		return "an " + string(k)
@@ -76,15 +77,15 @@ func withArticle(k fieldKind) string {
 	return "a " + string(k)
 }
 
-// what returns the service's label of a field. It leaves out the formula behind the label, and the
+// label returns the service's label of a field. It leaves out the formula behind the label, and the
 // {P} that a pattern's label has in the place of a period.
-func (e fieldEntry) what() string {
+func (e fieldEntry) label() string {
 	label, _, _ := strings.Cut(e.Description, " = ")
 	return strings.NewReplacer("{P} ", "", "{E}", "{e}").Replace(label)
 }
 
-// dated says to which day a metric's value belongs.
-func (e fieldEntry) dated() string {
+// datedBy says to which day a metric's value belongs.
+func (e fieldEntry) datedBy() string {
 	cohort := strings.Contains(e.Slug, "{p}")
 	switch {
 	case e.Horizon > 0:
@@ -97,9 +98,9 @@ func (e fieldEntry) dated() string {
 	return "the day on which it happened"
 }
 
-// final returns the text of Final, and the number of days in a report with network costs where that
-// differs.
-func (e fieldEntry) final() string {
+// finalText says when a value is final, in the words of Final. It adds the number of days in a
+// report with the networks' own costs, where that is another.
+func (e fieldEntry) finalText() string {
 	text := e.Final(usualMode)
 	if days, _ := e.FinalAfter(networkMode); e.Final(networkMode) != text {
 		text += fmt.Sprintf("; %d where ad_spend_mode is network or mixed", days)
@@ -129,11 +130,11 @@ type describedField struct {
 func writeFieldsJSON(w io.Writer, list []fieldEntry) error {
 	out := []describedField{}
 	for _, e := range list {
-		d := describedField{Name: e.Slug, Kind: e.kind, Description: e.what(), KnownTo: []string{}}
-		if e.ours {
+		d := describedField{Name: e.Slug, Kind: e.kind, Description: e.label(), KnownTo: []string{}}
+		if e.inCatalogue {
 			d.KnownTo = append(d.KnownTo, "catalogue")
 		}
-		if e.theirs {
+		if e.listed {
 			d.KnownTo = append(d.KnownTo, "service")
 		}
 		if e.kind != eventKind {
@@ -141,8 +142,8 @@ func writeFieldsJSON(w io.Writer, list []fieldEntry) error {
 				e.Pattern
 		}
 		if days, ever := e.FinalAfter(usualMode); e.IsMetric() {
-			d.Final = e.final()
-			if open := e.dated() == "as {m}" || strings.Contains(e.Slug, "{p}"); !open {
+			d.Final = e.finalText()
+			if open := e.datedBy() == "as {m}" || strings.Contains(e.Slug, "{p}"); !open {
 				d.HorizonDays = &e.Horizon
 				if ever {
 					d.FinalDays = &days

@@ -15,7 +15,7 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// fieldOptions are the command's flags.
+// fieldOptions holds the flags of the command fields.
 type fieldOptions struct {
 	search                      string
 	dimensions, metrics, events bool
@@ -74,7 +74,7 @@ func (o *fieldOptions) run(cmd *cobra.Command, p *wire.Program, names []string) 
 	if !o.dimensions && !o.metrics && !o.events {
 		o.dimensions, o.metrics, o.events = true, true, true
 	}
-	why := "nothing is asked"
+	why := "nothing is asked" // why the service isn't asked; empty: it is
 	if !o.offline {
 		var err error
 		if why, err = p.Unasked(cmd); err != nil {
@@ -99,46 +99,46 @@ func (o *fieldOptions) run(cmd *cobra.Command, p *wire.Program, names []string) 
 func (o *fieldOptions) write(cmd *cobra.Command, p *wire.Program, l *fieldList, names []string) error {
 	out := cmd.OutOrStdout()
 	p.Note(cmd.ErrOrStderr(), "reportferry: "+l.source)
-	var found []fieldEntry
+	var entries []fieldEntry
 	for _, name := range names {
 		e, ok := l.find(name)
 		if !ok {
-			return text.UsageError(fmt.Errorf("no field %s%s", name, l.near(name)))
+			return text.UsageError(fmt.Errorf("no field %s%s", name, l.nearHint(name)))
 		}
-		found = append(found, e)
+		entries = append(entries, e)
 	}
 	if len(names) == 0 {
-		found = l.search(o)
+		entries = l.search(o)
 	}
 	switch {
 	case o.form.JSON():
-		return writeFieldsJSON(out, found)
+		return writeFieldsJSON(out, entries)
 	case len(names) > 0:
-		for i, e := range found {
+		for i, e := range entries {
 			if i > 0 {
 				fmt.Fprintln(out)
 			}
 			e.writeWhole(out)
 		}
-	case len(found) == 0:
+	case len(entries) == 0:
 		fmt.Fprintf(out, "no field has %q in its name or description%s\n", o.search,
-			l.near(strings.ReplaceAll(o.search, " ", "_")))
+			l.nearHint(strings.ReplaceAll(o.search, " ", "_")))
 	default:
-		writeFieldTables(out, found)
+		writeFieldTables(out, entries)
 	}
 	return nil
 }
 
-// unitAtEnd finds a cohort's period that is written 7d; the names of fields have d7.
+// unitAtEnd matches a cohort's period that is written as 7d. The names of fields have d7.
 var unitAtEnd = lazy.Regexp(`(^|_)([0-9]+)([dwm])(_|$)`)
 
-// near returns a hint for an unknown name: the known names that are most like it.
-func (l *fieldList) near(name string) string {
+// nearHint returns a hint for an unknown name: the known names that are most like it.
+func (l *fieldList) nearHint(name string) string {
 	names := append(catalog.Starting("", false), catalog.Starting("", true)...)
 	for _, e := range l.events {
 		names = append(names, e.Slug)
 	}
-	near := catalog.Nearest(name, append(names, l.only...))
+	near := catalog.Nearest(name, append(names, l.extra...))
 	if turned := unitAtEnd().ReplaceAllString(name, "$1$3$2$4"); turned != name {
 		if e, ok := l.find(turned); ok {
 			near = []string{e.Slug}

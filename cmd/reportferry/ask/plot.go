@@ -15,7 +15,7 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 )
 
-// mostPlots is how many metrics are drawn.
+// mostPlots is how many metrics are drawn at most.
 const mostPlots = 3
 
 // plot draws the first metrics by date. For a metric that can't be summed over the other dimensions
@@ -43,7 +43,7 @@ func (a answer) plot(w io.Writer) error {
 			continue
 		}
 		sums := map[string]float64{}
-		err := a.each(func(cells []string) error {
+		err := a.eachRow(func(cells []string) error {
 			if n, err := strconv.ParseFloat(cells[i], 64); err == nil { // a blank cell is left out
 				sums[cells[date]] += n
 			}

@@ -27,7 +27,7 @@ import (
 
 // Report makes the command report.
 func Report(p *wire.Program) *cobra.Command {
-	r := &adHoc{}
+	r := &reportFlags{}
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Ask the service for one report, with any of its parameters",
@@ -60,18 +60,18 @@ of that table is what --print-config prints.
 	return cmd
 }
 
-// adHoc holds the flags of the command report.
-type adHoc struct {
+// A reportFlags holds the flags of the command report.
+type reportFlags struct {
 	want.Report
-	print  bool
-	plot   bool
-	form   *wire.Output
-	format string
-	output string
+	printConfig bool
+	plot        bool
+	form        *wire.Output
+	format      string // csv, parquet or one of the forms of package wire; set by complete
+	out         string // the file to write; empty: standard output
 }
 
 // addFlags adds the flags in the order of the service's document.
-func (r *adHoc) addFlags(cmd *cobra.Command, p *wire.Program) {
+func (r *reportFlags) addFlags(cmd *cobra.Command, p *wire.Program) {
 	q, fs := &r.Query, cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&q.DatePeriod, "date-period", "-7d:-1d",
@@ -86,14 +86,14 @@ func (r *adHoc) addFlags(cmd *cobra.Command, p *wire.Program) {
 	r.form = p.AddOutput(cmd, "one object a row; default: by the file's ending, a table on a terminal, else csv",
 		map[string]any{}, "csv", "parquet")
 	fs.Lookup("output").DefValue = ""
-	fs.StringVar(&r.output, "out", "", "`file`, whole or not there; default: standard output")
+	fs.StringVar(&r.out, "out", "", "`file`, whole or not there; default: standard output")
 	fs.BoolVar(&r.plot, "plot", false, "on a terminal: draw the first metrics by date too")
-	fs.BoolVar(&r.print, "print-config", false, "print the config of a table like this report, and ask nothing")
+	fs.BoolVar(&r.printConfig, "print-config", false, "print the config of a table like this report, and ask nothing")
 }
 
 // run fetches the answer into the spool folder and writes it from there.
-func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
-	if r.print {
+func (r *reportFlags) run(cmd *cobra.Command, p *wire.Program) error {
+	if r.printConfig {
 		return r.printTable(cmd, p)
 	}
 	if err := r.complete(cmd); err != nil {
@@ -105,7 +105,7 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 		}
 		a, err := fetchAnswer(ctx, s.Client, r.Query, s.Spool)
 		if err != nil {
-			return withNear(err, r.Query)
+			return withSuggestion(err, r.Query)
 		}
 		for _, name := range a.extra {
 			p.Note(cmd.ErrOrStderr(),
@@ -119,16 +119,16 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 		if r.format == "csv" || r.format == "parquet" { // escapes would change the data
 			out = terminal.Data(out)
 		}
-		if err := a.writeTo(ctx, r.format, r.output, out); err != nil || !r.plot || !terminal.Is(out) {
+		if err := a.writeTo(ctx, r.format, r.out, out); err != nil || !r.plot || !terminal.Is(out) {
 			return err
 		}
 		return a.plot(out)
 	})
 }
 
-// onlyAsked lists the flags that a table can't have, because its rows are partitions and its
-// columns are named by slug.
-var onlyAsked = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates",
+// notInTables lists the flags that --print-config refuses, because a table's rows are in partitions
+// and its columns are named by slug.
+var notInTables = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates",
 	"output", "out", "plot"}
 
 // dayOfFrom matches the first day of a period that is given by its days.
@@ -136,9 +136,9 @@ var dayOfFrom = lazy.Regexp(`^(-[0-9]+d|[0-9]{4}-[0-9]{2}-[0-9]{2}):`)
 
 // printTable prints the config of a table like this report. The table begins with the report's
 // first day and has no last day.
-func (r *adHoc) printTable(cmd *cobra.Command, p *wire.Program) error {
-	if at := slices.IndexFunc(onlyAsked, cmd.Flags().Changed); at >= 0 {
-		return fmt.Errorf("--print-config: a table has no --%s; leave it out", onlyAsked[at])
+func (r *reportFlags) printTable(cmd *cobra.Command, p *wire.Program) error {
+	if at := slices.IndexFunc(notInTables, cmd.Flags().Changed); at >= 0 {
+		return fmt.Errorf("--print-config: a table has no --%s; leave it out", notInTables[at])
 	}
 	start := want.UsualStart
 	if cmd.Flags().Changed("date-period") {
@@ -153,21 +153,21 @@ func (r *adHoc) printTable(cmd *cobra.Command, p *wire.Program) error {
 }
 
 // complete checks the flags, and sets those that weren't given to their defaults.
-func (r *adHoc) complete(cmd *cobra.Command) error {
+func (r *reportFlags) complete(cmd *cobra.Command) error {
 	if err := r.Complete(cmd.Flags(), "reportferry report"); err != nil {
 		return err
 	}
-	if err := inZone(&r.Query, time.Now()); err != nil {
+	if err := resolveZone(&r.Query, time.Now()); err != nil {
 		return err
 	}
 	if r.format = r.form.Given(); r.format == "" {
-		r.format = defaultFormat(r.output, cmd.OutOrStdout())
+		r.format = defaultFormat(r.out, cmd.OutOrStdout())
 	}
 	if r.format == "" {
-		return fmt.Errorf("--out %s: its ending names no form; add --output text, json, csv or parquet", r.output)
+		return fmt.Errorf("--out %s: its ending names no form; add --output text, json, csv or parquet", r.out)
 	}
-	if info, err := os.Stat(r.output); err == nil && info.IsDir() {
-		return fmt.Errorf("--out %s: this is a folder; want the name of a file", r.output)
+	if info, err := os.Stat(r.out); err == nil && info.IsDir() {
+		return fmt.Errorf("--out %s: this is a folder; want the name of a file", r.out)
 	}
 	if r.format == "parquet" && r.Query.ReadableNames {
 		return errors.New("--readable-names: Parquet columns are named by slug; leave it out, or take another --output")
@@ -179,9 +179,9 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 	return nil
 }
 
-// inZone replaces a zone that is given by name by the offset that it has on all days asked for,
-// because the service isn't known to take names.
-func inZone(q *adjust.ReportQuery, now time.Time) error {
+// resolveZone replaces a zone that is given by name by the offset that it has on all days asked
+// for, because the service isn't known to take names.
+func resolveZone(q *adjust.ReportQuery, now time.Time) error {
 	if _, err := strconv.Atoi(q.TimezoneID); q.TimezoneID == "" || err == nil {
 		return nil
 	}
@@ -190,6 +190,7 @@ func inZone(q *adjust.ReportQuery, now time.Time) error {
 		return fmt.Errorf("--timezone-id %s: want a zone such as Europe/Berlin, or the service's number of one",
 			q.TimezoneID)
 	}
+	// The days, as dates in the zone.
 	today := civil.DateOf(now.In(loc))
 	days := map[string]string{"today": "-0d:-0d", "yesterday": "-1d:-1d"}[q.DatePeriod]
 	ends := strings.Split(cmp.Or(days, q.DatePeriod), ":")
@@ -207,12 +208,13 @@ func inZone(q *adjust.ReportQuery, now time.Time) error {
 		}
 		dates = append(dates, d)
 	}
+	// The pieces of time in which the zone has one offset.
 	pieces := zone.Pieces(loc, dates[0], dates[1].AddDays(1))
 	if len(pieces) > 1 || len(pieces) == 1 && pieces[0].First != "" {
 		return fmt.Errorf("--timezone-id %s: its clocks change in %s to %s, and one report has one offset; ask for "+
 			"the days before and after %s by themselves, "+
 			"or let run --to keep them as a table, which adds that day up", loc, dates[0], dates[1],
-			changedFlags(pieces))
+			firstClockChange(pieces))
 	}
 	if len(pieces) == 1 { // without a piece the days are wrong, and the service says how
 		q.DatePeriod, q.UTCOffset, q.TimezoneID = dates[0].String()+":"+dates[1].String(), pieces[0].Offset, ""
@@ -220,8 +222,8 @@ func inZone(q *adjust.ReportQuery, now time.Time) error {
 	return nil
 }
 
-// changedFlags returns the day of the first change of clocks.
-func changedFlags(pieces []zone.Piece) civil.Date {
+// firstClockChange returns the day of the first change of clocks.
+func firstClockChange(pieces []zone.Piece) civil.Date {
 	return pieces[max(0, slices.IndexFunc(pieces, func(p zone.Piece) bool { return p.First != "" }))].From
 }
 
@@ -266,15 +268,15 @@ func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuer
 		return a, err
 	}
 	if !q.ReadableNames { // readable names are the service's choice
-		a.header = asAsked(a.header, slices.Concat(q.Dimensions, q.Metrics))
+		a.header = spelledAsAsked(a.header, slices.Concat(q.Dimensions, q.Metrics))
 	}
 	a.extra, err = checkHeader(a.header, q)
 	return a, err
 }
 
-// asAsked returns a header with each column written as it was asked for, where only its case
+// spelledAsAsked returns a header with each column written as it was asked for, where only its case
 // differs.
-func asAsked(header, asked []string) []string {
+func spelledAsAsked(header, asked []string) []string {
 	out := slices.Clone(header)
 	for i, name := range out {
 		at := slices.IndexFunc(asked, func(want string) bool { return strings.EqualFold(want, name) })
@@ -306,9 +308,9 @@ func checkHeader(header []string, q adjust.ReportQuery) (extra []string, _ error
 	return extra, nil
 }
 
-// withNear adds similar names to the error of a metric or a dimension that the service doesn't
-// know.
-func withNear(err error, q adjust.ReportQuery) error {
+// withSuggestion adds similar names to the error of a metric or a dimension that the service
+// doesn't know.
+func withSuggestion(err error, q adjust.ReportQuery) error {
 	var refused *adjust.Error
 	if !errors.As(err, &refused) {
 		return err

@@ -38,7 +38,7 @@ func TestReportInAZone(t *testing.T) {
 			"--timezone-id Berlin: want a zone such as Europe/Berlin, or the service's number of one"},
 	} {
 		q := adjust.ReportQuery{DatePeriod: c.period, TimezoneID: c.zone}
-		err := inZone(&q, now)
+		err := resolveZone(&q, now)
 		if c.wrong != "" {
 			if err == nil || err.Error() != c.wrong {
 				t.Errorf("%s in %s: %v\nwant %s", c.period, c.zone, err, c.wrong)

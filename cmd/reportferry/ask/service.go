@@ -17,19 +17,20 @@ import (
 type fieldList struct {
 	source string // where the list is from, for people
 
-	asked  bool                   // the service gave its lists of fields; what had lacks isn't in them
-	had    map[string]bool        // names that the service lists, and the catalogue's patterns for them
-	said   map[string]listedField // what the service says of each name that it lists
-	only   []string               // names that the service lists and the catalogue lacks, sorted
-	events []fieldEntry
+	asked  bool                   // the service gave its lists of fields: a name that isn't in listed isn't in them
+	listed map[string]bool        // names that the service lists, and the catalogue's patterns for them
+	fields map[string]listedField // what the service says of each name that it lists
+	extra  []string               // names that the service lists and the catalogue lacks, sorted
+	events []fieldEntry           // of the account
 }
 
-// listedField is what the service says of a name.
+// A listedField is what the service says of a name that it lists.
 type listedField struct {
 	adjust.Filter
 	dimension bool
 }
 
+// dimensionsList is the service's name for its list of dimensions.
 const dimensionsList = "dimensions"
 
 // serviceLists are the service's lists of what a report can have.
@@ -53,49 +54,49 @@ func (l *fieldList) ask(ctx context.Context, client *adjust.Client) error {
 	}
 	for _, e := range events {
 		l.events = append(l.events, fieldEntry{Field: catalog.Field{Slug: e.ID, Description: e.Name}, kind: eventKind,
-			theirs: true})
+			listed: true})
 	}
 	l.source = "the program's list and the service's: " + text.Plural(len(events), "event")
 	if len(theirs) == 0 {
 		l.source += "; the service doesn't give its lists of fields"
 		return nil
 	}
-	l.take(theirs)
-	l.source += ", " + text.Count(int64(len(l.said))) + " names"
+	l.keepLists(theirs)
+	l.source += ", " + text.Count(int64(len(l.fields))) + " names"
 	return nil
 }
 
-// take stores the names that the service lists. For each it looks up the catalogue's entry; names
-// without one go into only.
-func (l *fieldList) take(theirs map[string][]adjust.Filter) {
-	l.asked, l.had, l.said = true, map[string]bool{}, map[string]listedField{}
+// keepLists stores the names that the service lists. For each it looks up the catalogue's entry;
+// names without one go into extra.
+func (l *fieldList) keepLists(theirs map[string][]adjust.Filter) {
+	l.asked, l.listed, l.fields = true, map[string]bool{}, map[string]listedField{}
 	for name, items := range theirs {
 		for _, item := range items {
-			l.said[item.ID] = listedField{item, name == dimensionsList}
+			l.fields[item.ID] = listedField{item, name == dimensionsList}
 			f, ok := catalog.Dimension(item.ID)
 			if name != dimensionsList {
 				if f, ok = catalog.Metric(item.ID); !ok && name == "event_metrics" {
 					f, ok = catalog.Guess(item.ID)
 				}
 			}
-			l.had[item.ID] = true
+			l.listed[item.ID] = true
 			switch {
 			case !ok:
-				l.only = append(l.only, item.ID)
+				l.extra = append(l.extra, item.ID)
 			case f.Pattern != "":
-				l.had[f.Pattern] = true
+				l.listed[f.Pattern] = true
 			}
 		}
 	}
-	slices.Sort(l.only)
-	l.only = slices.Compact(l.only)
+	slices.Sort(l.extra)
+	l.extra = slices.Compact(l.extra)
 }
 
-// has tells whether the service lists a field. A field with a pattern counts as listed when any
-// field of that pattern is, because the service lists cohort metrics for the usual periods only.
-// The metric of a particular event counts only when the account has that event.
-func (l *fieldList) has(f catalog.Field) bool {
-	like := f.Pattern != "" && l.had[f.Pattern]
+// isListed tells whether the service lists a field. A field with a pattern counts as listed when
+// any field of that pattern is, because the service lists cohort metrics for the usual periods
+// only. The metric of a particular event counts only when the account has that event.
+func (l *fieldList) isListed(f catalog.Field) bool {
+	like := f.Pattern != "" && l.listed[f.Pattern]
 	if like && strings.HasPrefix(f.Pattern, "{e}") && !strings.HasPrefix(f.Slug, "{e}") {
 		like = slices.ContainsFunc(l.events, func(e fieldEntry) bool {
 			suffix, found := strings.CutPrefix(f.Slug, e.Slug+"_")
@@ -103,16 +104,16 @@ func (l *fieldList) has(f catalog.Field) bool {
 			return found && ok
 		})
 	}
-	return like || l.had[f.Slug]
+	return like || l.listed[f.Slug]
 }
 
-// lone returns a field that the service lists and the catalogue lacks, as the service describes it.
-// It returns false for any other name.
-func (l *fieldList) lone(name string) (catalog.Field, bool) {
-	if _, found := slices.BinarySearch(l.only, name); !found {
+// extraField returns a field that the service lists and the catalogue lacks, as the service
+// describes it. It returns false for any other name.
+func (l *fieldList) extraField(name string) (catalog.Field, bool) {
+	if _, found := slices.BinarySearch(l.extra, name); !found {
 		return catalog.Field{}, false
 	}
-	said := l.said[name]
+	said := l.fields[name]
 	if said.dimension {
 		return catalog.Field{Slug: name, Description: said.Name}, true
 	}

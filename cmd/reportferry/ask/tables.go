@@ -21,7 +21,7 @@ const (
 // and the description, which gets the rest of the line.
 var fieldColumns = map[fieldKind][]struct {
 	head string
-	of   func(fieldEntry) string
+	cell func(fieldEntry) string
 }{
 	dimensionKind:   {{"TYPE", shownType}},
 	metricKind:      {{"TYPE", shownType}, {"UNIT", shownUnit}, {"SUM", shownSum}, {"FINAL", shownFinal}},
@@ -29,8 +29,10 @@ var fieldColumns = map[fieldKind][]struct {
 	eventKind:       {},
 }
 
+// shownType returns the type of a field for its column.
 func shownType(e fieldEntry) string { return e.Type.String() }
 
+// shownUnit returns the unit of a field for its column.
 func shownUnit(e fieldEntry) string { return e.Unit() }
 
 // shownSum returns Summable for a narrow column.
@@ -59,10 +61,10 @@ func shownFinal(e fieldEntry) string {
 // patterns.
 func writeFieldTables(w io.Writer, list []fieldEntry) {
 	for _, k := range []fieldKind{dimensionKind, metricKind, eventKind, eventMetricKind} {
-		of := slices.DeleteFunc(slices.Clone(list), func(e fieldEntry) bool { return e.kind != k })
-		if len(of) > 0 {
-			writeFieldTable(w, k, of)
-			fmt.Fprintln(w, text.Plural(len(of), string(k))+"\n")
+		entries := slices.DeleteFunc(slices.Clone(list), func(e fieldEntry) bool { return e.kind != k })
+		if len(entries) > 0 {
+			writeFieldTable(w, k, entries)
+			fmt.Fprintln(w, text.Plural(len(entries), string(k))+"\n")
 		}
 	}
 	for _, line := range fieldLegend(list) {
@@ -88,9 +90,9 @@ func writeFieldTable(w io.Writer, k fieldKind, list []fieldEntry) {
 			cells[0] = e.mark() + " " + e.Slug
 		}
 		for _, c := range fieldColumns[k] {
-			cells = append(cells, c.of(e))
+			cells = append(cells, c.cell(e))
 		}
-		g.Rows = append(g.Rows, append(cells, e.what()))
+		g.Rows = append(g.Rows, append(cells, e.label()))
 	}
 	g.Write(w)
 }

@@ -1,5 +1,5 @@
 // Package run has what belongs to a run besides its jobs: the commands that begin runs by
-// themselves or decide what they publish, and all listeners that are notified when a run ends.
+// themselves or decide what they publish, and listeners that report it to others.
 // Without it, every team would write the loop that starts runs, and an orchestrator would know only
 // an exit code.
 //
