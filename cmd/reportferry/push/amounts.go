@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// A numberWriting is how one amount is written: the signs before its decimals and between its
-// thousands, as far as they can be read in one way only; 0 is none.
+// A numberWriting says how one amount is written: the signs before its decimals and between its
+// thousands. A sign is 0 when there is none, or when it can be read in more than one way.
 type numberWriting struct{ decimal, thousands rune }
 
 // numberWritingOf returns the signs in an amount, leaving out those of a currency. unclear says
@@ -15,6 +15,7 @@ type numberWriting struct{ decimal, thousands rune }
 func numberWritingOf(cell string) (w numberWriting, unclear bool) {
 	var signs []rune
 	digits := 0 // behind the last sign
+	// The signs in the amount, in their order.
 	for _, r := range strings.TrimFunc(cell, func(r rune) bool { return !unicode.IsDigit(r) }) {
 		switch {
 		case unicode.IsDigit(r):
@@ -29,6 +30,7 @@ func numberWritingOf(cell string) (w numberWriting, unclear bool) {
 		}
 		signs, digits = append(signs, r), 0
 	}
+	// What the signs must be.
 	n := len(signs)
 	switch {
 	case n == 0:
@@ -44,12 +46,14 @@ func numberWritingOf(cell string) (w numberWriting, unclear bool) {
 	return w, false
 }
 
-// amountWords maps the signs in amounts to their names in a config.
-var amountWords = map[rune]string{',': "comma", '.': "point", ' ': "space", '\'': "apostrophe"}
+// signNames maps the signs in amounts to their names in a config.
+var signNames = map[rune]string{',': "comma", '.': "point", ' ': "space", '\'': "apostrophe"}
 
-// decimals finds out which signs the file's amounts have before decimals and between thousands.
-func (f *spendFile) decimals() {
+// findNumberSigns finds out which signs the file's amounts have before decimals and between
+// thousands.
+func (f *spendFile) findNumberSigns() {
 	decimal, thousands, unclear := map[rune]int{}, map[rune]int{}, 0
+	// How often each sign occurs, in all columns that may be the amount.
 	for at, name := range f.Names {
 		if rank, _ := rankOfName("cost_amount", name, func(string) bool { return true }); rank < 0 {
 			continue
@@ -58,14 +62,15 @@ func (f *spendFile) decimals() {
 			if at >= len(row) {
 				continue
 			}
-			w, either := numberWritingOf(row[at])
+			w, isUnclear := numberWritingOf(row[at])
 			decimal[w.decimal]++
 			thousands[w.thousands]++
-			if either {
+			if isUnclear {
 				unclear++
 			}
 		}
 	}
+	// The signs of the file, and notes on what isn't plain.
 	if decimal[','] > 0 && decimal['.'] == 0 {
 		f.Decimal = "comma"
 	} else if decimal[','] > 0 {
@@ -74,8 +79,8 @@ func (f *spendFile) decimals() {
 	}
 	most := 0
 	for sign, n := range thousands {
-		if sign != 0 && amountWords[sign] != f.Decimal && (n > most || n == most && amountWords[sign] < f.Thousands) {
-			most, f.Thousands = n, amountWords[sign]
+		if sign != 0 && signNames[sign] != f.Decimal && (n > most || n == most && signNames[sign] < f.Thousands) {
+			most, f.Thousands = n, signNames[sign]
 		}
 	}
 	switch {

@@ -13,23 +13,23 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// A spendFile is what the beginning of a file shows.
+// A spendFile has what the beginning of a partner's file of spend shows.
 type spendFile struct {
-	Read      files.Understanding
-	Decimal   string     // the decimal sign of amounts: point or comma
-	Thousands string     // the sign between thousands, as the config calls it; empty: none
-	Date      string     // the form of the times, if a job can't read them without it; set by columns
-	Names     []string   // of the columns
-	Rows      [][]string // the first ones
-	Skipped   int        // how many rows were left out: totals, notes and empty ones
-	Notes     []string   // what isn't plain from the file, for a person to look at
+	Read      files.Understanding // what the reader took the file for
+	Decimal   string              // the decimal sign of amounts: point or comma
+	Thousands string              // the sign between thousands, as the config calls it; empty: none
+	Date      string              // the form of the times, if a job can't read them without it; set by columns
+	Names     []string            // of the columns
+	Rows      [][]string          // the first ones
+	Skipped   int                 // how many rows were left out: totals, notes and empty ones
+	Notes     []string            // what isn't plain from the file, for a person to look at
 }
 
-// mostRows is how many rows are looked at.
+// mostRows is how many rows are read at most.
 const mostRows = 200
 
-// openSpendFile reads the beginning of a file. A Parquet, XLSX or ZIP file is copied into dir to be
-// read.
+// openSpendFile reads the beginning of a file. A file that isn't UTF-8 is read as Windows-1252. A
+// Parquet, XLSX or ZIP file is copied into dir to be read.
 func openSpendFile(ctx context.Context, path, dir string) (*spendFile, error) {
 	f, err := readBeginning(ctx, path, dir, files.Format{})
 	if foreign := func(row []string) bool { return !utf8.ValidString(strings.Join(row, "")) }; err != nil &&
@@ -42,7 +42,7 @@ func openSpendFile(ctx context.Context, path, dir string) (*spendFile, error) {
 		}
 	}
 	if err == nil {
-		f.decimals()
+		f.findNumberSigns()
 	}
 	return f, err
 }
@@ -80,14 +80,14 @@ func readBeginning(ctx context.Context, path, dir string, format files.Format) (
 		return nil, errors.New("is empty: not even names of columns")
 	}
 	if strings.HasPrefix(f.Read.Kind, "JSON") {
-		return f, f.objects()
+		return f, f.spreadObjects()
 	}
 	return f, nil
 }
 
-// objects makes columns of JSON objects, one in each row: their keys become the names, in the order
-// in which they come up.
-func (f *spendFile) objects() error {
+// spreadObjects makes columns of JSON objects, one in each row: their keys become the names, in the
+// order in which they come up.
+func (f *spendFile) spreadObjects() error {
 	lines := f.Rows
 	f.Names, f.Rows = nil, nil
 	at := map[string]int{}

@@ -174,7 +174,7 @@ func TestFileSums(t *testing.T) {
 		"click_id,date,cost": "", "campaign,click_id,cost": "", "cost": "", "clicks,cost": "",
 	} {
 		f := &spendFile{Names: strings.Split(names, ",")}
-		if by, so := f.sums(); by != want || so != (want != "") {
+		if by, so := f.findSums(); by != want || so != (want != "") {
 			t.Errorf("%s: sums by %q, %t; want %q", names, by, so, want)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
-// A spendField is what a file has for one field of a record of spend.
+// A spendField says which column of a file has the values of one field of a record of spend.
 type spendField struct {
 	Name   string
 	Column string   // empty: no column fits
@@ -30,7 +30,8 @@ func (f *spendFile) columns(given map[string]string) (fields []spendField, curre
 			at, rank int
 			currency string
 		}
-		var found []candidate
+		// The columns whose names fit, the best first.
+		var candidates []candidate
 		for at, column := range f.Names {
 			rank, of := rankOfName(name, column, isCurrency)
 			if want, is := given[name]; is {
@@ -40,16 +41,17 @@ func (f *spendFile) columns(given map[string]string) (fields []spendField, curre
 				}
 			}
 			if rank >= 0 && !taken[at] {
-				found = append(found, candidate{at, rank, of})
+				candidates = append(candidates, candidate{at, rank, of})
 			}
 		}
-		slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
+		slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
+		// The first one whose cells fit is taken.
 		field := spendField{Name: name}
-		for _, c := range found {
+		for _, c := range candidates {
 			column := f.Names[c.at]
 			why := f.misfit(name, c.at)
 			if why != "" && name == "engaged_at" {
-				why = f.misread(c.at, why)
+				why = f.setDateForm(c.at, why)
 			}
 			switch {
 			case why != "" && field.Wrong == "":
@@ -58,7 +60,7 @@ func (f *spendFile) columns(given map[string]string) (fields []spendField, curre
 			case field.Column == "":
 				field.Column, taken[c.at] = column, true
 				if name == "cost_amount" {
-					currency = cmp.Or(c.currency, f.signs(c.at))
+					currency = cmp.Or(c.currency, f.currencyInCells(c.at))
 				}
 			default:
 				field.Also = append(field.Also, column)
@@ -69,9 +71,9 @@ func (f *spendFile) columns(given map[string]string) (fields []spendField, curre
 	return fields, currency
 }
 
-// signs returns the one currency whose sign or code stands in the cells of a column, or "" if there
-// is none or more than one.
-func (f *spendFile) signs(at int) (one string) {
+// currencyInCells returns the one currency whose sign or code stands in the cells of a column, or
+// "" if there is none or more than one.
+func (f *spendFile) currencyInCells(at int) (one string) {
 	for _, row := range f.Rows {
 		if at >= len(row) {
 			continue
@@ -85,8 +87,9 @@ func (f *spendFile) signs(at int) (one string) {
 	return one
 }
 
-// misfit returns why a column can't be a field: more than half of the cells that were looked at
-// can't be sent, or what repeated says. It returns "" if the column can be the field.
+// misfit returns why a column can't be a field: more than half of its cells in the rows that were
+// read can't be sent, or the reason that repeatsIDs gives. It returns "" if the column can be the
+// field.
 func (f *spendFile) misfit(field string, at int) string {
 	var first string
 	bad, all := 0, 0
@@ -102,14 +105,14 @@ func (f *spendFile) misfit(field string, at int) string {
 		}
 	}
 	if 2*bad <= all {
-		return f.repeated(field, at)
+		return f.repeatsIDs(field, at)
 	}
 	return fmt.Sprintf("of %d cells %d can't be sent; the first %s", all, bad, first)
 }
 
-// repeated returns why a column can't be the Cost IDs although its cells look like them: many rows
-// have the same one, as with the ID of a campaign. It returns "" if there is no such reason.
-func (f *spendFile) repeated(field string, at int) string {
+// repeatsIDs returns why a column can't be the Cost IDs although its cells look like them: many
+// rows have the same one, as with the ID of a campaign. It returns "" if there is no such reason.
+func (f *spendFile) repeatsIDs(field string, at int) string {
 	differ, all := map[string]bool{}, 0
 	for _, row := range f.Rows {
 		if at < len(row) {
@@ -123,14 +126,14 @@ func (f *spendFile) repeated(field string, at int) string {
 	return fmt.Sprintf("its %d cells have %d IDs: they aren't those of clicks or impressions", all, len(differ))
 }
 
-// format returns how the file is written, as far as it was found out.
+// format returns how numbers and times are written in the file, as far as that is known.
 func (f *spendFile) format() files.Format {
 	return files.Format{Decimal: files.Decimals[f.Decimal], Thousands: files.Thousands[f.Thousands], Dates: f.Date}
 }
 
-// misread looks for the form of the times in a column and puts it into Date. Otherwise it returns
-// why the column can't be read: the reason given, or that two forms read it differently.
-func (f *spendFile) misread(at int, why string) string {
+// setDateForm looks for the form of the times in a column and puts it into Date. Otherwise it
+// returns why the column can't be read: the reason given, or that two forms read it differently.
+func (f *spendFile) setDateForm(at int, why string) string {
 	form, other := f.dateForm(at)
 	switch {
 	case form == "":

@@ -14,7 +14,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
-// addUp adds totals up by a part of their keys.
+// addUp adds totals up by what by returns for their keys.
 func addUp(totals map[string]*files.Total, by func(spend.Key) string) map[string]*files.Total {
 	sums := map[string]*files.Total{}
 	for text, t := range totals {
@@ -35,7 +35,7 @@ func addUp(totals map[string]*files.Total, by func(spend.Key) string) map[string
 // amountOf returns a total's amount as a decimal. Totals count in the smallest unit that the
 // service takes, 1/100000.
 func amountOf(t *files.Total) string {
-	return plain(new(big.Rat).SetFrac(&t.Amount, big.NewInt(100_000)))
+	return decimalText(new(big.Rat).SetFrac(&t.Amount, big.NewInt(100_000)))
 }
 
 // writeDispositions writes how many rows there are of each disposition, beginning with those that

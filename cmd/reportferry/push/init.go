@@ -39,10 +39,10 @@ The config goes to standard output, or with --out into a new file; one that is
 there is never written over. What was found goes to the other of the two.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if d.into != "" {
-				if _, err := os.Lstat(d.into); err == nil {
+			if d.outFile != "" {
+				if _, err := os.Lstat(d.outFile); err == nil {
 					return text.RefusedError(fmt.Errorf("%s is there already, and isn't written over; name a new file "+
-						"with --out", d.into))
+						"with --out", d.outFile))
 				}
 			}
 			var err error
@@ -55,13 +55,13 @@ there is never written over. What was found goes to the other of the two.`,
 			}
 			d.path, d.job = args[0], cmp.Or(g.job, "spend")
 			if d.file, err = openSpendFile(cmd.Context(), d.path, os.TempDir()); err == nil {
-				err = d.find()
+				err = d.findColumns()
 			}
 			if err != nil {
 				return text.RefusedError(fmt.Errorf("look at %s: %w", d.path, err))
 			}
 			out := cmd.OutOrStdout()
-			if d.into == "" {
+			if d.outFile == "" {
 				out = cmd.ErrOrStderr()
 			}
 			d.print(out)
@@ -69,23 +69,23 @@ there is never written over. What was found goes to the other of the two.`,
 				return text.RefusedError(fmt.Errorf("no config is written: %w", missing))
 			}
 			written := d.config().YAML()
-			if _, err := config.Parse(cmp.Or(d.into, "the config"), written,
+			if _, err := config.Parse(cmp.Or(d.outFile, "the config"), written,
 				func(string) (string, bool) { return "x", true }); err != nil {
 				return text.RefusedError(fmt.Errorf("the config that was made of %s isn't right: %w", d.path, err))
 			}
-			if d.into == "" {
+			if d.outFile == "" {
 				_, err = terminal.Data(cmd.OutOrStdout()).Write(written)
 			} else {
-				err = create(d.into, written)
+				err = create(d.outFile, written)
 			}
 			if err == nil {
-				d.next(out)
+				d.printNext(out)
 			}
 			return err
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&d.into, "out", "", "`file` to write, which mustn't be there yet; default: standard output")
+	fs.StringVar(&d.outFile, "out", "", "`file` to write, which mustn't be there yet; default: standard output")
 	fs.StringArrayVar(&columns, "column", nil, "`field=name` of the column that a field of a record is taken from")
 	fs.StringArrayVar(&constants, "constant", nil,
 		"`field=value` that is the same in all records, such as cost_currency=EUR")
@@ -93,7 +93,7 @@ there is never written over. What was found goes to the other of the two.`,
 	fs.StringVar(&tag, "tag", "", "label for finding the records again; default: the file's name")
 	fs.StringVar(&d.baseURL, "base-url", "", "`URL` of the service's reports, where it isn't the usual one")
 	fs.StringVar(&d.costURL, "cost-url", "", "`URL` that spend is pushed to, where it isn't the usual one")
-	fs.StringVar(&d.key, "key", "", "environment `variable` with the partner's own key, where the service asks for one")
+	fs.StringVar(&d.keyVariable, "key", "", "environment `variable` with the partner's own key, where the service asks for one")
 	return cmd
 }
 

@@ -20,6 +20,7 @@ func printLine(w io.Writer, format string, args ...any) {
 // print writes what was found in the file: its form, the column or value of each field, and notes.
 func (d *sketch) print(w io.Writer) {
 	f := d.file
+	// How the file is written.
 	how := f.Read.String()
 	if f.Read.Kind != "Parquet" {
 		how += "; a " + f.Decimal + " before decimals"
@@ -35,6 +36,7 @@ func (d *sketch) print(w io.Writer) {
 		looked += fmt.Sprintf(", and %d of totals and notes skipped", f.Skipped)
 	}
 	printLine(w, "%s: %s; %s", d.path, how, looked)
+	// Where the fields come from, and what is unsure.
 	grid := text.Grid{Heads: []string{"  field", "from"}, Most: []int{0, 60}}
 	for _, x := range d.fields {
 		from := "-"
@@ -47,7 +49,7 @@ func (d *sketch) print(w io.Writer) {
 		grid.Rows = append(grid.Rows, []string{"  " + x.Name, from})
 	}
 	grid.Write(w)
-	printLine(w, "columns: %s", d.names())
+	printLine(w, "columns: %s", d.columnNames())
 	for _, x := range d.fields {
 		if len(x.Also) > 0 {
 			printLine(w, "%s: %s would fit as well; %s was taken", x.Name, strings.Join(x.Also, ", "), x.Column)
@@ -61,9 +63,9 @@ func (d *sketch) print(w io.Writer) {
 	}
 }
 
-// next writes the commands to run next.
-func (d *sketch) next(w io.Writer) {
-	saved, config := "", d.into
+// printNext writes the commands to run next.
+func (d *sketch) printNext(w io.Writer) {
+	saved, config := "", d.outFile
 	if config == "" {
 		config = "spend.yml"
 		saved = ", with the config saved as " + config

@@ -32,10 +32,10 @@ import (
 // A group makes the commands of one kind, with what differs between the kinds.
 type group struct {
 	*wire.Program
-	kind     string
-	conflict string // completes "3 records ...": what a conflict of this kind is
+	kind     string // spend or sharing
+	conflict string // completes "3 rows ...": what a conflict of this kind is
 	job      string // --job
-	showIDs  bool   // wire.PushAsk has it
+	showIDs  bool   // --show-ids of sharing push: log the devices whose records weren't taken
 }
 
 // command makes the kind's own command, with the subcommands that both kinds have.

@@ -24,9 +24,9 @@ import (
 var costMetrics = map[string]string{"cpc": "click_cost", "cpm": "impression_cost", "cpi": "install_cost",
 	"cpe": "event_cost"}
 
-// reported fetches the service's reports and sets Report of each sum. Each currency takes a report
-// of its own, because a report converts to one currency.
-func reported(ctx context.Context, client *adjust.Client, sums []*balance, first, last civil.Date,
+// setReports fetches the service's reports and sets Report of each sum. Each currency needs a
+// report of its own, because a report converts all amounts to one currency.
+func setReports(ctx context.Context, client *adjust.Client, sums []*balance, first, last civil.Date,
 	network string) error {
 	q := adjust.ReportQuery{
 		Dimensions: []string{"day"}, Metrics: []string{"click_cost", "impression_cost", "install_cost", "event_cost"},
@@ -88,7 +88,7 @@ func writeBalances(w io.Writer, sums []*balance) error {
 		Heads: []string{"day", "type", "in", "pushed", "report", "difference", "share", "verdict"},
 		Right: []bool{false, false, false, true, true, true, true, false},
 	}
-	times := map[string]int{}
+	times := map[string]int{} // how often each verdict occurs
 	var until time.Time
 	for _, b := range sums {
 		times[b.Verdict]++
@@ -129,8 +129,8 @@ func writeBalances(w io.Writer, sums []*balance) error {
 	return nil
 }
 
-// mostShown is how many tags are shown under a sum; csv and json have all.
-const mostShown = 10
+// mostTags is how many tags are shown under a sum; csv and json have all.
+const mostTags = 10
 
 // notOnRecord stands for the tags of records that are summed up without one: an earlier version
 // pushed them, their file has too many tags, or the tag names the click.
@@ -146,7 +146,7 @@ func (b *balance) writeTags(w io.Writer) {
 		more, b.Difference)
 	g := text.Grid{Heads: []string{"  tag", "records", "pushed", ""}, Right: []bool{false, true, true, false},
 		Most: []int{36}}
-	for _, t := range b.Tags[:min(len(b.Tags), mostShown)] {
+	for _, t := range b.Tags[:min(len(b.Tags), mostTags)] {
 		alone := ""
 		if t.Alone {
 			alone = "as much as is missing"
@@ -154,7 +154,7 @@ func (b *balance) writeTags(w io.Writer) {
 		g.Rows = append(g.Rows, []string{"  " + cmp.Or(t.Tag, notOnRecord), text.Count(t.Records), t.Pushed, alone})
 	}
 	g.Write(w)
-	if n := len(b.Tags) - mostShown; n > 0 {
+	if n := len(b.Tags) - mostTags; n > 0 {
 		fmt.Fprintf(w, "  and %s; --output csv has all\n", text.Plural(n, "other tag"))
 	}
 }

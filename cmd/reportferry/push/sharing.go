@@ -36,8 +36,8 @@ No device's ID is in a log, an error or the ledger. Rejects files have them.`)
 	return cmd
 }
 
-// An explaining holds the flags of sharing explain.
-type explaining struct {
+// An explainFlags holds the flags of sharing explain.
+type explainFlags struct {
 	choice, partner, metric string
 	more                    []string // partners that the service knows besides its thirteen
 	form                    *wire.Output
@@ -45,7 +45,7 @@ type explaining struct {
 
 // explain makes the command sharing explain, which needs neither the service nor a ledger.
 func (g *group) explain() *cobra.Command {
-	var x explaining
+	var x explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain [settings...]",
 		Short: "Show which metric reaches which partner, and why",
@@ -78,7 +78,7 @@ Rules:
 					text.Fold(fmt.Sprintf("Not known here, and taken for partners of their own: %s. Push sends "+
 						"them as they are named, "+
 						"and the service judges.%s", terminal.Line(strings.Join(strange, ", ")),
-						likely(strange, partners)),
+						suggestPartners(strange, partners)),
 						80))
 			}
 			return x.write(cmd.OutOrStdout(), state, partners)
@@ -93,10 +93,10 @@ Rules:
 	return cmd
 }
 
-// read computes the sharing state of a device after records with these settings. asked are the
-// partners to show it for, and strange those that are named in the settings or by --partner and
-// aren't known.
-func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (state *sharing.State, asked, strange []string,
+// read computes the sharing state of a device after records with these settings. asked has the
+// partners to show it for. strange has the partners that are named in the settings or by --partner
+// and aren't known.
+func (x explainFlags) read(p *wire.Program, texts []string, in io.Reader) (state *sharing.State, asked, strange []string,
 	err error) {
 	partners, err := x.partners(p)
 	if err != nil {
@@ -107,6 +107,7 @@ func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (state *
 	default:
 		return nil, nil, nil, fmt.Errorf("--sharing %q: want enable or disable", x.choice)
 	}
+	// The settings, and the partners that they name.
 	var records []sharing.Settings
 	var named []string
 	for i, text := range texts {
@@ -131,12 +132,14 @@ func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (state *
 			strange = append(strange, name)
 		}
 	}
+	// The state after all records.
 	partners = partners.With(named)
 	state = partners.NewState()
 	for _, settings := range records {
 		state.Apply("", settings)
 	}
 	state.Apply(x.choice, nil)
+	// What is asked about it.
 	asked = partners.List()
 	if x.partner != "" {
 		name, _ := partners.Name(x.partner)
@@ -151,8 +154,8 @@ func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (state *
 	return state, asked, strange, nil
 }
 
-// likely suggests the known partners that the strange names may be misspellings of.
-func likely(strange, partners []string) string {
+// suggestPartners suggests the known partners that the strange names may be misspellings of.
+func suggestPartners(strange, partners []string) string {
 	known := slices.DeleteFunc(slices.Concat(partners, sharing.NewPartners(nil).List()),
 		func(p string) bool { return slices.Contains(strange, p) })
 	slices.Sort(known)
@@ -166,8 +169,8 @@ func likely(strange, partners []string) string {
 	return text
 }
 
-// partners are those of the service, of the flag, and of the config if there is one.
-func (x explaining) partners(p *wire.Program) (sharing.Partners, error) {
+// partners returns the partners of the service, of --partners, and of the config if there is one.
+func (x explainFlags) partners(p *wire.Program) (sharing.Partners, error) {
 	more := x.more
 	if _, err := os.Stat(p.ConfigFile); err == nil {
 		c, err := config.Load(p.ConfigFile, p.LookupEnv)
@@ -183,8 +186,8 @@ func (x explaining) partners(p *wire.Program) (sharing.Partners, error) {
 	return sharing.NewPartners(more), nil
 }
 
-// metrics are those to explain: the one of --metric, or all.
-func (x explaining) metrics() []string {
+// metrics returns the metrics to explain: the one of --metric, or all.
+func (x explainFlags) metrics() []string {
 	if x.metric != "" {
 		return []string{x.metric}
 	}
@@ -192,7 +195,7 @@ func (x explaining) metrics() []string {
 }
 
 // write writes a table for each group of partners with equal rules, or JSON lines.
-func (x explaining) write(w io.Writer, state *sharing.State, partners []string) error {
+func (x explainFlags) write(w io.Writer, state *sharing.State, partners []string) error {
 	if x.form.JSON() {
 		var all []any
 		for _, p := range partners {
@@ -223,7 +226,7 @@ func (x explaining) write(w io.Writer, state *sharing.State, partners []string) 
 }
 
 // table lists each metric, whether it reaches the partner, and the rule that decides.
-func (x explaining) table(state *sharing.State, partner string) string {
+func (x explainFlags) table(state *sharing.State, partner string) string {
 	g := text.Grid{Heads: []string{"  metric", "shared", "rule", "because"}}
 	for _, m := range x.metrics() {
 		v := state.Explain(partner, m)

@@ -15,24 +15,25 @@ import (
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
-// A sketch collects what makes the config of a job that pushes files such as a given one.
+// A sketch collects what is needed to write the config of a job that pushes files such as a given
+// one: the flags, and what is found in the file.
 type sketch struct {
-	file      *spendFile
-	path      string
-	into      string            // the config's file; empty: the standard output
-	columns   map[string]string // those that a person has named, by field
-	constants map[string]string // values for all records, by field
-	job       string
-	key       string // environment variable with the partner's key; empty: there is none
-	baseURL   string // empty: the usual one
-	costURL   string
+	file        *spendFile
+	path        string            // of the file
+	outFile     string            // the config's file; empty: the standard output
+	columns     map[string]string // those that a person has named, by field
+	constants   map[string]string // values for all records, by field
+	job         string            // the job's name
+	keyVariable string            // environment variable with the partner's key; empty: there is none
+	baseURL     string            // empty: the usual one
+	costURL     string            // empty: the usual one
 
-	fields   []spendField
-	currency string // from the name or the cells of the amount's column
+	fields   []spendField // which column each field is taken from
+	currency string       // from the name or the cells of the amount's column
 }
 
-// needs has the fields that a record must have: what each holds, and the flag that gives it when no
-// column fits. engaged_at isn't needed, and tag has a default.
+// needs has, by name, the fields that a record must have: what each holds, and the flag that gives
+// it when no column fits. engaged_at isn't needed, and tag has a default.
 var needs = map[string][2]string{
 	"cost_id":       {"the ID that the click or impression was served with", "--column cost_id=NAME"},
 	"cost_type":     {"what is paid for", "--cost-type cpc, or cpi, cpe or cpm"},
@@ -40,8 +41,8 @@ var needs = map[string][2]string{
 	"cost_amount":   {"what a record costs", "--column cost_amount=NAME, or --constant cost_amount=1.25"},
 }
 
-// find finds the columns of the fields, and refuses a file that no config can be made for.
-func (d *sketch) find() error {
+// findColumns finds the columns of the fields, and refuses a file that no config can be made for.
+func (d *sketch) findColumns() error {
 	if name := d.file.Duplicate(); name != "" {
 		return fmt.Errorf("two of its columns are %q; rename one of them", name)
 	}
@@ -55,7 +56,7 @@ func (d *sketch) find() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.columns)) {
 		if !slices.Contains(d.file.Names, d.columns[name]) {
-			return fmt.Errorf("none of its columns is %q; it has %s", d.columns[name], d.names())
+			return fmt.Errorf("none of its columns is %q; it has %s", d.columns[name], d.columnNames())
 		}
 	}
 	d.fields, d.currency = d.file.columns(given)
@@ -64,16 +65,16 @@ func (d *sketch) find() error {
 			return fmt.Errorf("column %q can't be %s: %s", f.Wrong, f.Name, f.Why)
 		}
 	}
-	if by, sums := d.file.sums(); sums && d.fields[0].Column == "" {
+	if by, sums := d.file.findSums(); sums && d.fields[0].Column == "" {
 		return fmt.Errorf("it has sums by %s, and no ID of a click or impression. The service takes spend for "+
 			"single clicks and impressions alone: "+
 			"its interface /cost wants the Cost ID of each, and has no place for the sum of a day. Ask the platform "+
 			"for a report or log by click or impression "+
 			"with that ID; if one of the columns is the ID, name it by --column cost_id=NAME. The columns are %s", by,
-			d.names())
+			d.columnNames())
 	}
 	if d.constants["tag"] == "" && d.fields[slices.Index(spend.Fields(), "tag")].Column == "" {
-		d.constants["tag"] = d.tag()
+		d.constants["tag"] = d.defaultTag()
 	}
 	if d.currency != "" && d.constants["cost_currency"] == "" &&
 		d.fields[slices.Index(spend.Fields(), "cost_currency")].Column == "" {
@@ -82,8 +83,8 @@ func (d *sketch) find() error {
 	return nil
 }
 
-// names lists the names of the file's columns for a message, at most 40 of them.
-func (d *sketch) names() string {
+// columnNames lists the names of the file's columns for a message, at most 40 of them.
+func (d *sketch) columnNames() string {
 	most := 40
 	names := d.file.Names[:min(len(d.file.Names), most)]
 	text := strings.Join(names, ", ")
@@ -93,9 +94,9 @@ func (d *sketch) names() string {
 	return text
 }
 
-// tag returns the file's name without its day and its endings, or the job's name if nothing is left
-// or the service wouldn't take it.
-func (d *sketch) tag() string {
+// defaultTag returns the file's name without its day and its endings, or the job's name if nothing
+// is left or the service wouldn't take it.
+func (d *sketch) defaultTag() string {
 	stem, _, _ := strings.Cut(filepath.Base(d.path), ".")
 	stem = strings.Trim(dayInName().ReplaceAllString(stem, ""), " -_")
 	if stem == "" || spend.Fits("tag", stem, files.Format{}) != "" {
@@ -115,9 +116,10 @@ func (d *sketch) missing() error {
 	if all == nil {
 		return nil
 	}
-	return fmt.Errorf("%s. The columns are %s", strings.Join(all, ". "), d.names())
+	return fmt.Errorf("%s. The columns are %s", strings.Join(all, ". "), d.columnNames())
 }
 
+// dayInName matches a day in a file's name.
 var dayInName = lazy.Regexp(`\d{4}-\d{2}-\d{2}`)
 
 // config returns the config with the job, as a draft.
@@ -145,8 +147,8 @@ func (d *sketch) config() draft.Config {
 		Comment: "rows that weren't taken, and why"})
 	key := draft.Key{Name: "spend", Value: draft.Off{Value: []draft.Key{{Name: "token", Value: "${PARTNER_KEY}"}}},
 		Comment: "The partner's own key, where the service asks for one."}
-	if d.key != "" {
-		key.Value = []draft.Key{{Name: "token", Value: "${" + d.key + "}"}}
+	if d.keyVariable != "" {
+		key.Value = []draft.Key{{Name: "token", Value: "${" + d.keyVariable + "}"}}
 	}
 	return draft.Config{
 		Comment: []string{"Spend as in " + strings.ReplaceAll(filepath.Base(d.path), "\n", " ") + "."},
@@ -189,7 +191,7 @@ func (d *sketch) format() []draft.Key {
 
 // source returns the URL of files like this one. A day in the file's name stands for any day.
 func (d *sketch) source() string {
-	path := want.RelativeTo(filepath.Dir(d.into), d.path)
+	path := want.RelativeTo(filepath.Dir(d.outFile), d.path)
 	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") {
 		path = "./" + path
 	}

@@ -27,8 +27,8 @@ lost, and none of a file that was stopped half way is left out.`)
 	return cmd
 }
 
-// usualWait is how long the service may take to show spend that it accepted. Its documents name no
-// time.
+// usualWait is how long the service may take to show spend that it accepted, unless --wait says
+// otherwise. The service's documents name no time.
 const usualWait = 24 * time.Hour
 
 // reconcile makes the command spend reconcile.
@@ -81,7 +81,7 @@ yesterday or today, in UTC.`,
 						text.DayRange(first, last))
 					return nil
 				}
-				if err := reported(ctx, s.Client, sums, first, last, network); err != nil {
+				if err := setReports(ctx, s.Client, sums, first, last, network); err != nil {
 					return err
 				}
 				differ := false

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// columnsOfSums has the names of columns in reports of sums, as fold writes them: first periods,
-// then what is bought, then counts.
+// columnsOfSums has the names of columns in reports of sums, as foldName writes them: first
+// periods, then what is bought, then counts.
 var columnsOfSums = [3][]string{
 	{"day", "date", "reportdate", "gregoriandate", "timeperiod", "reportingstarts", "reportingends", "datestart",
 		"datestop", "byday", "stattimeday", "starttime", "endtime", "week", "month", "hour",
@@ -37,23 +37,24 @@ func knownColumns(row []string) (n int) {
 	return n
 }
 
-// sums tells whether the file has sums by period, by campaign or by whatever else is bought, as
-// platforms report them. by names the columns that it sums by, for a message.
-func (f *spendFile) sums() (by string, so bool) {
-	var found []string
+// findSums tells whether the file has sums by period, by campaign or by whatever else is bought, as
+// platforms report them: it has columns of at least two of the lists in columnsOfSums. by names the
+// columns that it sums by, for a message.
+func (f *spendFile) findSums() (by string, has bool) {
+	var columns []string // one for each list
 	for _, list := range columnsOfSums {
 		if at := slices.IndexFunc(f.Names, func(column string) bool {
 			return slices.Contains(list,
 				foldName(column))
 		}); at >= 0 {
-			found = append(found, f.Names[at])
+			columns = append(columns, f.Names[at])
 		}
 	}
-	if len(found) < 2 {
+	if len(columns) < 2 {
 		return "", false
 	}
-	if len(found) == len(columnsOfSums) || !slices.Contains(columnsOfSums[2], foldName(found[1])) {
-		return found[0] + " and " + found[1], true
+	if len(columns) == len(columnsOfSums) || !slices.Contains(columnsOfSums[2], foldName(columns[1])) {
+		return columns[0] + " and " + columns[1], true
 	}
-	return found[0], true
+	return columns[0], true
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// synonyms are the names that partners give to the fields of a record of spend, as fold writes
+// synonyms has the names that partners give to the fields of a record of spend, as foldName writes
 // them, the clearest first. They come from exports in English, German and French.
 var synonyms = map[string][]string{
 	"cost_id": {
