@@ -55,10 +55,10 @@ No secret is printed: neither channel setup, nor SDK secrets, nor the vault.`,
 		Args: cobra.NoArgs,
 	}
 	cmd.AddCommand(g.plan(), g.apply())
-	for _, asking := range []*cobra.Command{g.status(), g.list(), g.get(), g.settings(), g.export(), g.events(),
+	for _, sub := range []*cobra.Command{g.status(), g.list(), g.get(), g.settings(), g.export(), g.events(),
 		g.signature(), g.secrets(), g.vault()} {
-		g.AddAsking(asking)
-		cmd.AddCommand(asking)
+		g.AddAsking(sub)
+		cmd.AddCommand(sub)
 	}
 	return cmd
 }
@@ -68,9 +68,9 @@ func (g *group) addJob(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.job, "job", "", "`job` of the config; not needed when it has one of kind apps")
 }
 
-// declared opens the ledger, reads the apps that the job's file declares, and calls do with them:
-// with those that ids names, or with all when ids is empty.
-func (g *group) declared(cmd *cobra.Command, ids []string, do func(ctx context.Context, k *apps.Kind) error) error {
+// withDeclared opens the ledger, reads the apps that the job's file declares, and calls do with
+// them: with those that ids names, or with all when ids is empty.
+func (g *group) withDeclared(cmd *cobra.Command, ids []string, do func(ctx context.Context, k *apps.Kind) error) error {
 	return g.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 		c, err := wire.ChooseJob(s.Config, "apps", g.job)
 		if err != nil {
@@ -84,13 +84,14 @@ func (g *group) declared(cmd *cobra.Command, ids []string, do func(ctx context.C
 	})
 }
 
-// asking calls do with the service's client, for commands that need neither ledger, nor job, nor
-// config.
-func (g *group) asking(cmd *cobra.Command, do func(ctx context.Context, client *adjust.Client) error) error {
+// withClient calls do with the service's client, for commands that need neither ledger, nor job,
+// nor config.
+func (g *group) withClient(cmd *cobra.Command, do func(ctx context.Context, client *adjust.Client) error) error {
 	return g.Asking(cmd, func(ctx context.Context, s *wire.Session) error { return do(ctx, s.Client) })
 }
 
-var plainToken = lazy.Regexp(`^[A-Za-z0-9-]+$`)
+// cleanToken matches what can be a token, a ticket or an ID of the service.
+var cleanToken = lazy.Regexp(`^[A-Za-z0-9-]+$`)
 
 // appToken resolves the name of an app on the command line: platform/store-ID is looked up,
 // anything else must be a token.
@@ -101,27 +102,28 @@ func appToken(ctx context.Context, client *adjust.Client, arg string) (string, e
 	return arg, checkToken(arg, "an app's token, nor such as android/com.example.game")
 }
 
-// byStore splits a name such as android/com.example.game into platform and store ID. It is not ok
+// byStore splits a name such as android/com.example.game into platform and store ID. ok is false
 // when the argument has another form.
 func byStore(arg string) (platform, id string, ok bool) {
 	platform, id, _ = strings.Cut(arg, "/")
 	return platform, id, (platform == "android" || platform == "ios") && len(id) <= 255 && cleanID().MatchString(id)
 }
 
+// cleanID matches what can be an app's ID in a store.
 var cleanID = lazy.Regexp(`^[A-Za-z0-9._-]+$`)
 
 // checkToken refuses a text that would lead to another path of the service's interface. The error
 // doesn't repeat the text, which may be a secret that was pasted in the wrong place.
 func checkToken(arg, what string) error {
-	if len(arg) > 64 || !plainToken().MatchString(arg) {
+	if len(arg) > 64 || !cleanToken().MatchString(arg) {
 		return fmt.Errorf("%w: the argument is not %s", ledger.ErrRefused, what)
 	}
 	return nil
 }
 
-// A compared is one app in the JSON that plan prints: how it differs from the service, or the error
-// that kept it from being compared.
-type compared struct {
+// A comparedApp is one app in the JSON that plan prints: how it differs from the service, or the
+// error that kept it from being compared.
+type comparedApp struct {
 	apps.Report
 	Error string `json:"error,omitempty"`
 }
@@ -137,15 +139,15 @@ func (g *group) plan() *cobra.Command {
 What the service never shows, such as the sections to migrate, is compared with
 what was sent before. Values of secrets aren't printed.`,
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return g.declared(cmd, ids, func(ctx context.Context, k *apps.Kind) error {
+			return g.withDeclared(cmd, ids, func(ctx context.Context, k *apps.Kind) error {
 				reports, err := k.Diff(ctx)
 				if err != nil {
 					return err
 				}
 				if form.JSON() {
-					var all []compared
+					var all []comparedApp
 					for _, r := range reports {
-						one := compared{Report: r}
+						one := comparedApp{Report: r}
 						if r.Err != nil {
 							one.Error = r.Err.Error()
 						}
@@ -160,7 +162,7 @@ what was sent before. Values of secrets aren't printed.`,
 		},
 	}
 	g.addJob(cmd)
-	form = g.AddOutput(cmd, "one object an app", compared{})
+	form = g.AddOutput(cmd, "one object an app", comparedApp{})
 	return cmd
 }
 
@@ -222,7 +224,8 @@ func writeAppsPlan(w io.Writer, reports []apps.Report) {
 	fmt.Fprintln(w)
 }
 
-// writeChange writes a change on one line, or on three when that would be wider than 80 columns.
+// writeChange writes a change on one line, or on three when that would be wider than 80 columns. Of
+// an app that is fresh, which the service doesn't have yet, it writes the new value alone.
 func writeChange(w io.Writer, c apps.Change, fresh bool) {
 	const width = 80
 	c.Path, c.Have, c.Want = terminal.Line(c.Path), terminal.Line(c.Have), terminal.Line(c.Want)
@@ -243,7 +246,7 @@ func writeChange(w io.Writer, c apps.Change, fresh bool) {
 func (g *group) apply() *cobra.Command {
 	var deadline *wire.Deadline
 	var migrate bool
-	var anew []string
+	var anew []string // IDs of apps to send at once, by --new-ticket
 	cmd := &cobra.Command{
 		Use:   "apply [app...]",
 		Short: "Make the service's apps as they are declared",

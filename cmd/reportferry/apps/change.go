@@ -19,8 +19,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// knownSections refuses names of sections that the service doesn't have, and suggests similar ones.
-func knownSections(names []string) error {
+// checkSections refuses names of sections that the service doesn't have, and suggests similar ones.
+func checkSections(names []string) error {
 	known := []string{"app_info"}
 	for _, s := range catalog.Sections() {
 		known = append(known, s.Name)
@@ -58,7 +58,7 @@ func (g *group) events() *cobra.Command {
 			if err := checkEvents(add); err != nil {
 				return text.WithExitCode(err)
 			}
-			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+			return g.withClient(cmd, func(ctx context.Context, client *adjust.Client) error {
 				var tokens []string
 				for _, arg := range args {
 					token, err := appToken(ctx, client, arg)
@@ -83,13 +83,13 @@ func (g *group) events() *cobra.Command {
 
 // checkEvents refuses names that the service would refuse after it has taken others.
 func checkEvents(add []adjust.EventSpec) error {
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for _, e := range add {
-		if e.Name == "" || len(e.Name) > 255 || hasControls(e.Name) || seen[e.Name] {
+		if e.Name == "" || len(e.Name) > 255 || hasControls(e.Name) || names[e.Name] {
 			return fmt.Errorf("%w: a name of an event is empty, too long, given twice, or holds a control character",
 				ledger.ErrRefused)
 		}
-		seen[e.Name] = true
+		names[e.Name] = true
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (g *group) signature() *cobra.Command {
 				}
 			}
 			change.AndroidFingerprints = fingerprints
-			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+			return g.withClient(cmd, func(ctx context.Context, client *adjust.Client) error {
 				token, err := appToken(ctx, client, args[0])
 				if err != nil {
 					return err

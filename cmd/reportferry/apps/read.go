@@ -32,7 +32,7 @@ func (g *group) list() *cobra.Command {
 		Short: "List the apps that were made or updated through app automation",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+			return g.withClient(cmd, func(ctx context.Context, client *adjust.Client) error {
 				list, err := apps.List(ctx, client)
 				if err != nil {
 					return err
@@ -114,7 +114,7 @@ func (g *group) get() *cobra.Command {
 						fmt.Errorf("%w: --store goes with an app such as android/com.example.game", ledger.ErrRefused)))
 				}
 			}
-			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+			return g.withClient(cmd, func(ctx context.Context, client *adjust.Client) error {
 				if store != "" {
 					app, err := client.AppByStore(ctx, id, platform, store)
 					if err != nil {
@@ -148,10 +148,10 @@ func (g *group) settings() *cobra.Command {
 		Short: "Show the settings of any app, by section, without secrets",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := knownSections(sections); err != nil {
+			if err := checkSections(sections); err != nil {
 				return text.WithExitCode(err)
 			}
-			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+			return g.withClient(cmd, func(ctx context.Context, client *adjust.Client) error {
 				token, err := appToken(ctx, client, args[0])
 				if err != nil {
 					return err
@@ -181,10 +181,10 @@ what may be a credential, whatever its columns are: by the names of columns and
 settings, and by what values look like. --raw writes it as it is.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := knownSections(sections); err != nil {
+			if err := checkSections(sections); err != nil {
 				return text.WithExitCode(err)
 			}
-			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+			return g.withClient(cmd, func(ctx context.Context, client *adjust.Client) error {
 				for i, arg := range tokens {
 					token, err := appToken(ctx, client, arg)
 					if err != nil {
@@ -218,7 +218,7 @@ settings, and by what values look like. --raw writes it as it is.`,
 	return cmd
 }
 
-// writePrivately writes a file that only its owner may read, whole or not at all.
+// writePrivately writes a file that only its owner may read: whole or not at all.
 func writePrivately(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // CreateTemp gives it mode 0600
 	if err != nil {
@@ -250,7 +250,7 @@ it has failed, or a section has failures.`,
 			if len(args) == 1 {
 				return g.ticket(cmd, args[0], wait, form.JSON())
 			}
-			return g.declared(cmd, nil, func(ctx context.Context, k *apps.Kind) error {
+			return g.withDeclared(cmd, nil, func(ctx context.Context, k *apps.Kind) error {
 				known, err := k.Known(ctx)
 				if err != nil {
 					return err
@@ -289,7 +289,7 @@ func (g *group) ticket(cmd *cobra.Command, ticket string, wait, asJSON bool) err
 	if err := checkToken(ticket, "a ticket"); err != nil {
 		return text.WithExitCode(err)
 	}
-	return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+	return g.withClient(cmd, func(ctx context.Context, client *adjust.Client) error {
 		ask := client.Ticket
 		if wait {
 			ask = func(ctx context.Context, ticket string) (adjust.Ticket, error) {

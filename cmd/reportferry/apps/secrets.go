@@ -26,7 +26,7 @@ import (
 // isFingerprint matches a SHA-1 fingerprint: 20 bytes in hexadecimal, separated by colons.
 var isFingerprint = lazy.Regexp(`^([0-9A-Fa-f]{2}:){19}[0-9A-Fa-f]{2}$`)
 
-// hasControls tells whether a text has control characters or isn't UTF-8.
+// hasControls tells whether a text has control characters, or isn't UTF-8.
 func hasControls(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
 }
@@ -46,7 +46,7 @@ func (g *group) secrets() *cobra.Command {
 // app has afterwards.
 func (g *group) onSecrets(cmd *cobra.Command, app string, change func(ctx context.Context, client *adjust.Client,
 	token string) (adjust.Secrets, error)) error {
-	return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+	return g.withClient(cmd, func(ctx context.Context, client *adjust.Client) error {
 		token, err := appToken(ctx, client, app)
 		if err != nil {
 			return err
@@ -158,7 +158,7 @@ func (g *group) vaultList() *cobra.Command {
 		Short: "List the vault's records, without their data",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+			return g.withClient(cmd, func(ctx context.Context, client *adjust.Client) error {
 				list, err := client.Vault(ctx)
 				if err != nil {
 					return err
@@ -199,7 +199,7 @@ input for -, and never from the command line, where others could see it.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			section := args[0]
-			if err := knownSections([]string{section}); err != nil {
+			if err := checkSections([]string{section}); err != nil {
 				return text.WithExitCode(err)
 			}
 			if section == "app_info" || section == "signature" {
@@ -214,7 +214,7 @@ input for -, and never from the command line, where others could see it.`,
 			if err != nil {
 				return text.WithExitCode(fmt.Errorf("%w: %w", ledger.ErrRefused, err))
 			}
-			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
+			return g.withClient(cmd, func(ctx context.Context, client *adjust.Client) error {
 				r, err := client.PutVault(ctx, section, store, data)
 				if err != nil {
 					return err
