@@ -18,10 +18,10 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 
-// account lists the apps that the token may see, sorted by name. The list is nil when the service
+// listApps lists the apps that the token may see, sorted by name. The list is nil when the service
 // has no such list (status 400 or 404), because its documentation doesn't promise one. A person
 // waits for the answer, so only two attempts within 20 seconds are made.
-func account(cmd *cobra.Command, p *wire.Program, c *config.Config) (apps []adjust.Filter, err error) {
+func listApps(cmd *cobra.Command, p *wire.Program, c *config.Config) (apps []adjust.Filter, err error) {
 	brief := *c
 	brief.Warnings, brief.Service.Attempts, brief.Service.Patience = nil, 2, 20*time.Second
 	if err := p.Take(&brief); err != nil {
@@ -42,13 +42,13 @@ func account(cmd *cobra.Command, p *wire.Program, c *config.Config) (apps []adju
 	return apps, err
 }
 
-// chosen returns the tokens of the apps that are given by token or by name. If the list of apps is
-// empty, every name is taken for a token, unchecked.
-func chosen(apps []adjust.Filter, names []string) (tokens []string, err error) {
+// appTokens returns the tokens of the apps that are given by token or by name. If the list of apps
+// is empty, every name is taken for a token, unchecked.
+func appTokens(apps []adjust.Filter, names []string) (tokens []string, err error) {
 	for _, name := range names {
 		token := name
 		if len(apps) > 0 {
-			if token, err = find(apps, name); err != nil {
+			if token, err = findApp(apps, name); err != nil {
 				return nil, err
 			}
 		}
@@ -59,8 +59,9 @@ func chosen(apps []adjust.Filter, names []string) (tokens []string, err error) {
 	return tokens, nil
 }
 
-// find returns the token of the app with this token or name; upper and lower case count as equal.
-func find(apps []adjust.Filter, name string) (token string, err error) {
+// findApp returns the token of the app with this token or name; upper and lower case count as
+// equal.
+func findApp(apps []adjust.Filter, name string) (token string, err error) {
 	var found []string
 	for _, a := range apps {
 		if a.ID == name {

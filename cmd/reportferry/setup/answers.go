@@ -17,23 +17,23 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// answers are what the flags or the questions say of the tables. Which service to ask is kept in
-// wire.Program.
+// An answers has what the flags or the questions say about the tables. Which service to ask is kept
+// in wire.Program.
 type answers struct {
-	apps                []string // tokens; none: all apps of the account
-	presets             []string
+	apps                []string // tokens of the only apps; none: all apps of the account
+	presets             []string // names
 	dimensions, metrics []string // of the user's own table; empty: there is no such table
 	name                string   // of the user's own table; empty: it is made of the dimensions
 	currency            string
 	to                  string // a folder, or a sink's URL
 	start               string // empty: what a preset says, or want.UsualStart
-	schedule, zone      string
+	schedule, zone      string // a cron expression, and the zone in which it fires
 	utcOffset           string // where days begin; empty or +00:00: in UTC, or in timezoneID
 	timezoneID          string // zone in which days begin and end
 }
 
-// usual returns the defaults.
-func usual() answers {
+// defaultAnswers returns the answers that hold when nothing else is said.
+func defaultAnswers() answers {
 	return answers{currency: "USD", to: "./out", schedule: "0 6 * * *", zone: "UTC"}
 }
 
@@ -56,7 +56,7 @@ func (a answers) draft(s draft.Service, folder string) (draft.Config, error) {
 				strings.Join(presetNames(), ", "))
 		}
 		for _, j := range p.Jobs {
-			c.Jobs = append(c.Jobs, a.finished(j, sink))
+			c.Jobs = append(c.Jobs, a.completeJob(j, sink))
 		}
 	}
 	if len(a.dimensions)+len(a.metrics) > 0 {
@@ -64,7 +64,7 @@ func (a answers) draft(s draft.Service, folder string) (draft.Config, error) {
 		if own.Name == "" {
 			own.Name = want.NameOf(a.dimensions)
 		}
-		c.Jobs = append(c.Jobs, a.finished(own, sink))
+		c.Jobs = append(c.Jobs, a.completeJob(own, sink))
 	}
 	return c, nil
 }
@@ -83,8 +83,9 @@ func (a answers) text(p *wire.Program) ([]byte, error) {
 	return append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), c.YAML()...), err
 }
 
-// parsed returns the config that is read back from that file, and its mistakes, each once.
-func (a answers) parsed(p *wire.Program) (*config.Config, error) {
+// parsedConfig returns the config that is read back from what text returns, or an error that has
+// each of its mistakes once.
+func (a answers) parsedConfig(p *wire.Program) (*config.Config, error) {
 	text, err := a.text(p)
 	if err != nil {
 		return nil, err
@@ -102,13 +103,14 @@ func (a answers) parsed(p *wire.Program) (*config.Config, error) {
 	return nil, errors.New(strings.Join(mistakes, "\n"))
 }
 
-// capitals is how people usually name environment variables. A token doesn't look like this.
-var capitals = lazy.Regexp(`^[A-Z][A-Z0-9_]{0,60}$`)
+// usualVariable matches names of environment variables as people usually choose them. A token
+// doesn't look like this.
+var usualVariable = lazy.Regexp(`^[A-Z][A-Z0-9_]{0,60}$`)
 
 // checkVariable refuses a name that is more likely the token itself than the name of its
 // environment variable, because the name is written into the file.
 func checkVariable(p *wire.Program) error {
-	if name := missingToken(p); name != "" && !capitals().MatchString(name) {
+	if name := missingToken(p); name != "" && !usualVariable().MatchString(name) {
 		return errors.New("--token-env: want the name of an environment variable that holds the token, never the " +
 			"token itself; no variable of this name is set")
 	}
@@ -125,9 +127,9 @@ func missingToken(p *wire.Program) string {
 	return name
 }
 
-// finished adds to a preset's or own job what the answers say: schedule, sink, zones, currency,
+// completeJob adds to a preset's or own job what the answers say: schedule, sink, zones, currency,
 // first day and apps.
-func (a answers) finished(j draft.Job, sink string) draft.Job {
+func (a answers) completeJob(j draft.Job, sink string) draft.Job {
 	j.Schedule, j.Sinks = a.schedule, []string{sink}
 	if a.zone != "UTC" {
 		j.Zone = a.zone
@@ -151,6 +153,7 @@ func (a answers) finished(j draft.Job, sink string) draft.Job {
 	return j
 }
 
+// presetNames returns the names of all presets.
 func presetNames() (names []string) {
 	for _, p := range preset.All() {
 		names = append(names, p.Name)

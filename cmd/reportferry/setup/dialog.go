@@ -41,8 +41,8 @@ func newDialog(ctx context.Context, in io.Reader, out io.Writer) *dialog {
 // confirms it.
 type doubt struct{ error }
 
-// ask repeats a question until take accepts the answer. An empty line stands for the answer in
-// brackets. take's sure is true when the answer confirms a doubt.
+// ask repeats a question until take accepts the answer. An empty line stands for usual, the answer
+// in brackets. sure is true when the answer confirms a doubt.
 func (d *dialog) ask(question, usual string, take func(answer string, sure bool) error) error {
 	for doubted := ""; ; {
 		fmt.Fprintf(d.out, "%s [%s]: ", question, usual)
@@ -81,7 +81,7 @@ func (d *dialog) line() (string, error) {
 	return "", &text.ExitError{Code: jobs.ExitInterrupted, Err: errors.New(left + "; no file was written")}
 }
 
-// list splits an answer of several words at commas, semicolons and spaces.
-func list(answer string) []string {
+// splitList splits an answer of several words at commas, semicolons and spaces.
+func splitList(answer string) []string {
 	return strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 )
 
-// own is the answer that asks for a table beside those of the presets.
-const own = "own"
+// ownTable is the answer that asks for a table beside those of the presets.
+const ownTable = "own"
 
 // mostApps is how many apps are listed above the question for the apps.
 const mostApps = 15
@@ -27,18 +27,19 @@ const mostApps = 15
 // that includes it must be valid.
 type interview struct {
 	*dialog
-	p   *wire.Program
-	cmd *cobra.Command
+	program *wire.Program
+	cmd     *cobra.Command
 	answers
 	warned int // how many warnings of the config the user has confirmed so far
 }
 
-// interviewed asks all questions and returns the completed answers.
-func interviewed(cmd *cobra.Command, p *wire.Program, a answers) (answers, error) {
+// runInterview asks all questions and returns the completed answers.
+func runInterview(cmd *cobra.Command, p *wire.Program, a answers) (answers, error) {
 	a.presets = presetNames()[:1]
-	i := &interview{dialog: newDialog(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout()), p: p, cmd: cmd, answers: a}
+	i := &interview{dialog: newDialog(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout()), program: p, cmd: cmd,
+		answers: a}
 	fmt.Fprintf(i.out, "This writes %s. Enter takes what is in brackets, Ctrl-C ends it.\n\n", p.ConfigFile)
-	for _, step := range []func() error{i.whom, i.which, i.what, i.rest} {
+	for _, step := range []func() error{i.askService, i.askApps, i.askTables, i.askCommon} {
 		if err := step(); err != nil {
 			return i.answers, err
 		}
@@ -46,43 +47,43 @@ func interviewed(cmd *cobra.Command, p *wire.Program, a answers) (answers, error
 	return i.answers, nil
 }
 
-// whom asks which service to use, and for the variable that holds its token.
-func (i *interview) whom() error {
+// askService asks which service to use, and for the variable that holds its token.
+func (i *interview) askService() error {
 	err := i.ask("The real service, or the example, which is a made-up account", "real",
 		func(answer string, _ bool) error {
-			i.p.Embedded = strings.EqualFold(answer, "example")
-			if !i.p.Embedded && !strings.EqualFold(answer, "real") {
+			i.program.Embedded = strings.EqualFold(answer, "example")
+			if !i.program.Embedded && !strings.EqualFold(answer, "real") {
 				return errors.New("want real or example")
 			}
 			return nil
 		})
-	if err != nil || i.p.Embedded {
+	if err != nil || i.program.Embedded {
 		return err
 	}
 	tryTo := func(to *string) func(string, bool) error {
 		return func(answer string, _ bool) error {
 			*to = answer
-			return i.try(true, func(*answers) {})
+			return i.tryAnswers(true, func(*answers) {})
 		}
 	}
-	if err := i.ask("Its address", config.DefaultBaseURL, tryTo(&i.p.BaseURL)); err != nil {
+	if err := i.ask("Its address", config.DefaultBaseURL, tryTo(&i.program.BaseURL)); err != nil {
 		return err
 	}
-	return i.ask("Environment variable that holds the API token", config.DefaultTokenEnv, tryTo(&i.p.TokenEnv))
+	return i.ask("Environment variable that holds the API token", config.DefaultTokenEnv, tryTo(&i.program.TokenEnv))
 }
 
-// which lists the apps of the account, if it can, and asks which of them to fetch.
-func (i *interview) which() error {
-	if name := missingToken(i.p); name != "" {
+// askApps lists the apps of the account, if it can, and asks which of them to fetch.
+func (i *interview) askApps() error {
+	if name := missingToken(i.program); name != "" {
 		fmt.Fprintf(i.out, "  %s isn't set, so the apps can't be listed here\n", name)
 	}
-	c, err := i.parsed(i.p)
+	c, err := i.parsedConfig(i.program)
 	if err != nil {
 		return err
 	}
 	var apps []adjust.Filter
-	if missingToken(i.p) == "" {
-		if apps, err = account(i.cmd, i.p, c); err != nil {
+	if missingToken(i.program) == "" {
+		if apps, err = listApps(i.cmd, i.program, c); err != nil {
 			fmt.Fprintf(i.out, "  the apps can't be listed: %v\n", err)
 		}
 	}
@@ -107,20 +108,20 @@ func (i *interview) which() error {
 				names[at] = apps[n-1].ID
 			}
 		}
-		tokens, err := chosen(apps, names)
-		return cmp.Or(err, i.try(sure, func(next *answers) { next.apps = tokens }))
+		tokens, err := appTokens(apps, names)
+		return cmp.Or(err, i.tryAnswers(sure, func(next *answers) { next.apps = tokens }))
 	})
 }
 
-// what asks for the presets, and for the dimensions, metrics and name of the user's own table.
-func (i *interview) what() error {
+// askTables asks for the presets, and for the dimensions, metrics and name of the user's own table.
+func (i *interview) askTables() error {
 	fmt.Fprintln(i.out)
-	presets(true).Write(i.out)
+	presetTable(true).Write(i.out)
 	err := i.ask("Tables: a,b", i.presets[0], func(answer string, sure bool) error {
-		chosen := list(answer)
-		mine := slices.Contains(chosen, own)
-		chosen = slices.DeleteFunc(chosen, func(name string) bool { return name == own })
-		return i.try(sure, func(next *answers) {
+		chosen := splitList(answer)
+		mine := slices.Contains(chosen, ownTable)
+		chosen = slices.DeleteFunc(chosen, func(name string) bool { return name == ownTable })
+		return i.tryAnswers(sure, func(next *answers) {
 			next.presets, next.dimensions, next.metrics = chosen, nil, nil
 			if mine {
 				next.dimensions, next.metrics = []string{"day", "network"}, []string{"installs", "cost"}
@@ -138,24 +139,24 @@ func (i *interview) what() error {
 		{"Its metrics: a,b", func(a *answers) *[]string { return &a.metrics }},
 	} {
 		err := i.ask(q.question, strings.Join(*q.to(&i.answers), ","), func(answer string, sure bool) error {
-			return i.try(sure, func(next *answers) { *q.to(next) = list(answer) })
+			return i.tryAnswers(sure, func(next *answers) { *q.to(next) = splitList(answer) })
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return i.one("Its name", want.NameOf(i.dimensions), func(a *answers) *string { return &a.name })
+	return i.askText("Its name", want.NameOf(i.dimensions), func(a *answers) *string { return &a.name })
 }
 
-// rest asks for what all tables share: first day, zones, currency, sink and schedule.
-func (i *interview) rest() error {
+// askCommon asks for what all tables share: first day, zones, currency, sink and schedule.
+func (i *interview) askCommon() error {
 	fmt.Fprintln(i.out)
 	const each = "each table's own"
 	err := i.ask("First day wanted: a date, or days ago such as -90d", each, func(answer string, sure bool) error {
 		if answer == each {
 			answer = ""
 		}
-		return i.try(sure, func(next *answers) { next.start = answer })
+		return i.tryAnswers(sure, func(next *answers) { next.start = answer })
 	})
 	if err != nil {
 		return err
@@ -165,7 +166,7 @@ func (i *interview) rest() error {
 			if answer == "UTC" {
 				answer = ""
 			}
-			return i.try(sure, func(next *answers) { next.timezoneID = answer })
+			return i.tryAnswers(sure, func(next *answers) { next.timezoneID = answer })
 		})
 	if err != nil {
 		return err
@@ -184,7 +185,7 @@ func (i *interview) rest() error {
 		if i.timezoneID != "" && q.to(&i.answers) == &i.zone { // the schedule then has the zone of the days
 			continue
 		}
-		if err := i.one(q.question, *q.to(&i.answers), q.to); err != nil {
+		if err := i.askText(q.question, *q.to(&i.answers), q.to); err != nil {
 			return err
 		}
 	}
@@ -192,19 +193,19 @@ func (i *interview) rest() error {
 	return nil
 }
 
-// one asks for a single text answer, which is stored through to.
-func (i *interview) one(question, usual string, to func(*answers) *string) error {
+// askText asks for a single text answer, which is stored through to.
+func (i *interview) askText(question, usual string, to func(*answers) *string) error {
 	return i.ask(question, usual, func(answer string, sure bool) error {
-		return i.try(sure, func(next *answers) { *to(next) = answer })
+		return i.tryAnswers(sure, func(next *answers) { *to(next) = answer })
 	})
 }
 
-// try applies a change to the answers if the resulting config is valid. sure says that the user has
-// confirmed new warnings; without it, they are returned as a doubt.
-func (i *interview) try(sure bool, change func(*answers)) error {
+// tryAnswers applies a change to the answers if the resulting config is valid. sure says that the
+// user has confirmed new warnings; without it, they are returned as a doubt.
+func (i *interview) tryAnswers(sure bool, change func(*answers)) error {
 	next := i.answers
 	change(&next)
-	c, err := next.parsed(i.p)
+	c, err := next.parsedConfig(i.program)
 	switch {
 	case err != nil:
 		return err

@@ -26,9 +26,9 @@ import (
 
 // New makes the command init.
 func New(p *wire.Program) *cobra.Command {
-	a := usual()
+	a := defaultAnswers()
 	var force bool
-	var answering []string // the flags that answer a question
+	var answerFlags []string // the flags that answer a question
 	cmd := &cobra.Command{
 		Use:   "init [file]",
 		Short: "Write a config, of what it asks for or of flags",
@@ -53,7 +53,7 @@ prints them. Whatever it writes is yours to change.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(a.presets, "list") {
-				presets(false).Write(cmd.OutOrStdout())
+				presetTable(false).Write(cmd.OutOrStdout())
 				return nil
 			}
 			if len(args) == 1 {
@@ -63,10 +63,10 @@ prints them. Whatever it writes is yours to change.`,
 				}
 				p.ConfigFile = args[0]
 			}
-			w := &writer{cmd: cmd, p: p, answers: a, force: force}
-			if !slices.ContainsFunc(answering, cmd.Flags().Changed) && terminal.Is(cmd.InOrStdin()) &&
+			w := &writer{cmd: cmd, program: p, answers: a, force: force}
+			if !slices.ContainsFunc(answerFlags, cmd.Flags().Changed) && terminal.Is(cmd.InOrStdin()) &&
 				terminal.Is(cmd.OutOrStdout()) {
-				w.complete = interviewed
+				w.ask = runInterview
 			}
 			return w.write()
 		},
@@ -88,9 +88,9 @@ prints them. Whatever it writes is yours to change.`,
 	fs.StringVar(&a.schedule, "schedule", a.schedule, "when to look, as `cron`")
 	fs.StringVar(&a.zone, "zone", a.zone,
 		"`zone` of the schedule, such as Europe/Berlin; default: that of --timezone-id, else UTC")
-	fs.VisitAll(func(f *pflag.Flag) { answering = append(answering, f.Name) })
+	fs.VisitAll(func(f *pflag.Flag) { answerFlags = append(answerFlags, f.Name) })
 	p.AddService(cmd)
-	answering = append(answering, wire.ServiceFlags...)
+	answerFlags = append(answerFlags, wire.ServiceFlags...)
 	fs.BoolVar(&force, "force", false, "replace the file if there is one")
 	var described []string
 	for _, one := range preset.All() {
@@ -103,9 +103,9 @@ prints them. Whatever it writes is yours to change.`,
 	return cmd
 }
 
-// presets returns a table of the presets, for people. withOwn adds a row for a table of the user's
-// own.
-func presets(withOwn bool) text.Grid {
+// presetTable returns a table of the presets, for people. withOwn adds a row for a table of the
+// user's own.
+func presetTable(withOwn bool) text.Grid {
 	g := text.Grid{Heads: []string{"PRESET", "WHAT IT TELLS, AND ITS TABLES"}}
 	for _, p := range preset.All() {
 		var tables []string
@@ -115,7 +115,7 @@ func presets(withOwn bool) text.Grid {
 		g.Rows = append(g.Rows, []string{p.Name, p.Summary}, []string{"", strings.Join(tables, ", ")})
 	}
 	if withOwn {
-		g.Rows = append(g.Rows, []string{own, "A table of your own"})
+		g.Rows = append(g.Rows, []string{ownTable, "A table of your own"})
 	}
 	return g
 }

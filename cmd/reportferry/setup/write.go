@@ -21,17 +21,18 @@ import (
 
 // A writer writes the config of some answers.
 type writer struct {
-	cmd *cobra.Command
-	p   *wire.Program
+	cmd     *cobra.Command
+	program *wire.Program
 	answers
-	force bool
-	// complete asks for the answers; it is nil when the flags have given them.
-	complete func(*cobra.Command, *wire.Program, answers) (answers, error)
+	force bool // replace an existing file
+	// ask asks for the answers; it is nil when the flags have given them.
+	ask func(*cobra.Command, *wire.Program, answers) (answers, error)
 }
 
 // write gets the answers, writes the file, and then does what the command check does.
 func (w *writer) write() (err error) {
-	path := w.p.ConfigFile
+	// Nothing may be in the way.
+	path := w.program.ConfigFile
 	if _, err := os.Lstat(path); err == nil && !w.force {
 		return text.UsageError(fmt.Errorf("%s is there already, and stays as it is: name another file, such as "+
 			"reportferry init other.yml, or replace it with --force", path))
@@ -39,53 +40,56 @@ func (w *writer) write() (err error) {
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return text.UsageError(fmt.Errorf("%s can't be written: %w", path, err))
 	}
-	if w.complete != nil {
-		w.answers, err = w.complete(w.cmd, w.p, w.answers)
+	// The answers, and the config that they make.
+	if w.ask != nil {
+		w.answers, err = w.ask(w.cmd, w.program, w.answers)
 	} else {
-		err = w.flags()
+		err = w.checkFlags()
 	}
 	if err != nil {
 		return err
 	}
-	written, err := w.text(w.p)
+	written, err := w.text(w.program)
 	if err != nil {
 		return text.UsageError(err)
 	}
-	c, err := config.Parse(path, written, w.p.LookupEnv)
+	c, err := config.Parse(path, written, w.program.LookupEnv)
 	if err != nil {
 		return text.UsageError(err)
 	}
+	// The files.
 	if err := save(path, written, w.force); err != nil {
 		return text.WithExitCode(fmt.Errorf("write the config: %w", err))
 	}
 	schema, err := config.Schema()
 	if err == nil {
-		err = saveSchema(filepath.Join(filepath.Dir(path), schemaFile), w.p.Identified("config", schema))
+		err = saveSchema(filepath.Join(filepath.Dir(path), schemaFile), w.program.Identified("config", schema))
 	}
 	if err != nil {
 		return text.WithExitCode(fmt.Errorf("write the schema beside the config: %w", err))
 	}
+	// What was written, and whether it works.
 	w.printSummary(c)
-	if name := missingToken(w.p); name != "" {
+	if name := missingToken(w.program); name != "" {
 		fmt.Fprintf(w.cmd.OutOrStdout(),
 			"\nThe token is still missing. Put it into the environment, then try the config:\n  export %s=...\n  "+
-				"reportferry check%s\n", name, w.p.Again())
+				"reportferry check%s\n", name, w.program.Again())
 		return nil
 	}
 	fmt.Fprintln(w.cmd.OutOrStdout())
-	if err := w.p.Take(c); err != nil {
+	if err := w.program.Take(c); err != nil {
 		return err
 	}
-	err = inspect.Config(w.cmd, w.p) // it also says which command to run next
+	err = inspect.Config(w.cmd, w.program) // it also says which command to run next
 	if err != nil {
 		fmt.Fprintf(w.cmd.OutOrStdout(),
-			"\n%s stays as it is written. When what failed is mended: reportferry check%s\n", path, w.p.Again())
+			"\n%s stays as it is written. When what failed is mended: reportferry check%s\n", path, w.program.Again())
 	}
 	return err
 }
 
-// flags checks the answers that the flags gave.
-func (w *writer) flags() error {
+// checkFlags checks the answers that the flags gave.
+func (w *writer) checkFlags() error {
 	switch {
 	case len(w.presets)+len(w.dimensions)+len(w.metrics) == 0:
 		return text.UsageError(fmt.Errorf("--preset: want one of %s, which init --preset list explains; or "+
@@ -98,18 +102,18 @@ func (w *writer) flags() error {
 		return text.UsageError(errors.New("--name: of a table of your own, which needs --dimensions and --metrics; a " +
 			"preset's tables have names"))
 	}
-	c, err := w.parsed(w.p)
+	c, err := w.parsedConfig(w.program)
 	if err != nil {
 		return text.UsageError(want.InFlags(w.cmd.Flags(), err))
 	}
-	if len(w.apps) == 0 || missingToken(w.p) != "" {
+	if len(w.apps) == 0 || missingToken(w.program) != "" {
 		return nil
 	}
-	apps, err := account(w.cmd, w.p, c)
+	apps, err := listApps(w.cmd, w.program, c)
 	if err != nil {
 		return err
 	}
-	if w.apps, err = chosen(apps, w.apps); err != nil {
+	if w.apps, err = appTokens(apps, w.apps); err != nil {
 		return text.UsageError(fmt.Errorf("--app: %w", err))
 	}
 	return nil
@@ -126,7 +130,7 @@ func (w *writer) printSummary(c *config.Config) {
 	if len(w.apps) > 0 {
 		apps = strings.Join(w.apps, ", ")
 	}
-	fmt.Fprintf(out, "wrote %s:\n", w.p.ConfigFile)
+	fmt.Fprintf(out, "wrote %s:\n", w.program.ConfigFile)
 	text.Labeled(out, "editors", "check it by "+schemaFile+" beside it")
 	text.Labeled(out, "tables", text.Fold(strings.Join(tables, ", "), 64))
 	text.Labeled(out, "apps", text.Fold(apps, 64))
