@@ -12,17 +12,17 @@ import (
 // enoughUnits is how many units must be done before their rate is used to estimate the rest.
 const enoughUnits = 3
 
-// A jobBar is what one bar shows.
+// A jobBar is the bar of one job, with what it shows.
 type jobBar struct {
-	unit  string
+	unit  string       // the word for one unit, such as window
 	waits requestWaits // nil: what requests wait for is unknown
 	began time.Time
 	bar   *mpb.Bar
 
 	mu          sync.Mutex // never held during a call of bar, because its goroutine locks mu to draw
-	done, total int
-	rows        int64
-	over        time.Time // when the last unit was done; zero: the job goes on
+	done, total int        // units
+	rows        int64      // that the units have brought so far
+	ended       time.Time  // when the last unit was done; zero: the job goes on
 }
 
 // step adds the units and rows of a step to the job, and moves its bar.
@@ -31,8 +31,8 @@ func (j *jobBar) step(s ProgressStep) {
 	j.total = max(j.total, s.Units)
 	j.done += s.Done
 	j.rows += s.Rows
-	if j.over = (time.Time{}); j.done >= j.total {
-		j.over = time.Now()
+	if j.ended = (time.Time{}); j.done >= j.total {
+		j.ended = time.Now()
 	}
 	total := j.total
 	j.mu.Unlock()
@@ -44,8 +44,8 @@ func (j *jobBar) step(s ProgressStep) {
 func (j *jobBar) end() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.over.IsZero() {
-		j.over = time.Now()
+	if j.ended.IsZero() {
+		j.ended = time.Now()
 	}
 }
 
@@ -59,21 +59,22 @@ func (j *jobBar) text(now time.Time) string {
 		unit += "s"
 	}
 	last, when := Count(j.rows)+" rows", ""
-	if j.over.IsZero() {
+	if j.ended.IsZero() {
 		what, longest := longestWait(j.waits)
 		if what != "" {
 			last = what
 		}
-		when = "ETA " + j.left(now, longest)
+		when = "ETA " + j.timeLeft(now, longest)
 	} else {
-		when = "in " + shortDuration(j.over.Sub(j.began).Round(time.Second))
+		when = "in " + shortDuration(j.ended.Sub(j.began).Round(time.Second))
 	}
 	return fmt.Sprintf("%-15s %-10s %-24s", fmt.Sprintf("%d/%d %s", j.done, j.total, unit), when,
 		runewidth.Truncate(last, 24, "…"))
 }
 
-// left returns how long the rest takes at the rate so far, and at least the known wait.
-func (j *jobBar) left(now time.Time, wait time.Duration) string {
+// timeLeft returns how long the remaining units take at the rate so far, or the known wait if that
+// is longer. It returns a dash while too few units are done.
+func (j *jobBar) timeLeft(now time.Time, wait time.Duration) string {
 	if j.done < enoughUnits {
 		return "–"
 	}

@@ -1,13 +1,13 @@
 // Package text has what people and alerts read of a run: exit codes, numbers and tables, help, the
 // log, plots and progress. Without it, each command would write the same count, the same day or the
-// same table in another way. It knows none of the other rooms.
+// same table in another way. It imports none of the packages of commands.
 //
 // An error becomes the exit code of the process, and the word by which alerts recognize a kind of
 // failure. Without these, a scheduler couldn't tell a wrong config from a refused token or an
 // outage, and alerts would match the wording of messages.
 //
-//	error ── WithExitCode ── *ExitError ── exit code of the process        (wording.Codes lists them)
-//	  └───── FailureReason ─────────────── "reason" of the log's line      (FailureReasons lists them)
+//	error ── WithExitCode ── *ExitError ── exit code of the process   (wording.Codes lists them)
+//	  └───── FailureReason ─────────────── "reason" of the log's line (FailureReasons lists them)
 //
 // Numbers, periods, times and tables are for people who read 80 columns.
 //

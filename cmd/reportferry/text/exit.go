@@ -17,6 +17,7 @@ type ExitError struct {
 	Err  error
 }
 
+// Error returns the message of Err.
 func (e *ExitError) Error() string { return fmt.Sprint(e.Err) }
 
 // Unwrap returns Err.

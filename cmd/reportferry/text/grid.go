@@ -16,7 +16,7 @@ type Grid struct {
 	Heads []string
 	Rows  [][]string
 	Right []bool // true for columns of numbers, whose ends are aligned
-	Most  []int  // the width after which a cell is cut; 0 for none
+	Most  []int  // the width, in columns, after which a cell is cut; 0: no limit
 	Alone int    // a first cell wider than this isn't cut but put on a line of its own; 0: no limit
 	Width int    // the width of a line: the last cell is cut to fit into it; 0: no limit
 }
@@ -24,6 +24,7 @@ type Grid struct {
 // Write writes the grid. Line ends in a cell are shown as marks and tabs as blanks, because one row
 // is one line.
 func (g Grid) Write(w io.Writer) {
+	// The cells as they are shown, and the widths of the columns.
 	widths := make([]int, len(g.Heads))
 	lines := append([][]string{g.Heads}, g.Rows...)
 	for r, cells := range lines {
@@ -39,6 +40,7 @@ func (g Grid) Write(w io.Writer) {
 		}
 		lines[r] = shown
 	}
+	// The lines. A row of one wide cell stands alone, as does a wide first cell.
 	for _, cells := range lines {
 		if len(cells) == 1 && runewidth.StringWidth(cells[0]) > widths[0] {
 			fmt.Fprintln(w, cells[0])
@@ -66,7 +68,7 @@ func (g Grid) Write(w io.Writer) {
 	}
 }
 
-// OneLine shows others' text on one line, whatever it holds.
+// OneLine returns a text that others have written in a form that takes one line, whatever it holds.
 func OneLine(text string) string {
 	return terminal.Line(strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "\t", " ").Replace(text))
 }

@@ -5,7 +5,8 @@ import (
 	"maps"
 )
 
-// A logField is a field that lines of the log may have.
+// A logField is a field that lines of the log may have. Type is one of the constants below, and
+// Means is the description in the schema.
 type logField struct {
 	Name, Type, Means string
 }
@@ -20,10 +21,10 @@ const (
 	objectField  = "object"
 )
 
-// everyLine are the fields of every line.
+// everyLine has the names of the fields that every line has.
 var everyLine = []string{"time", "severity", "message", "run", "job"}
 
-// logFields are all fields that lines may have. A new one is added here first: a test reads the
+// logFields has all fields that lines may have. A new one is added here first: a test reads the
 // lines of every command.
 var logFields = []logField{
 	{"time", textField, "when, by RFC 3339"},

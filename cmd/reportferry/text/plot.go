@@ -13,14 +13,14 @@ import (
 type PlotPoint struct {
 	Name  string // of the period, such as 2026-01-31
 	Value float64
-	Hole  bool // there is no number, which isn't 0
-	Open  bool // it may still change
-	Break bool // it stands for all periods that are left out between those beside it
+	Hole  bool // the period has no number, which is something else than 0
+	Open  bool // the number may still change
+	Break bool // the point stands for all periods that are left out between those beside it
 }
 
 const (
-	mostPoints = 60 // points, a column each
-	plotHeight = 6  // lines
+	mostPoints = 60 // how many points are drawn at most, each in a column
+	plotHeight = 6  // lines of a plot
 )
 
 // Plot draws the last points from left to right, with a line below that marks what is missing and
@@ -30,6 +30,7 @@ func Plot(w io.Writer, title string, points []PlotPoint) {
 	if len(points) > 0 && points[0].Break {
 		points = points[1:]
 	}
+	// The values, with NaN where nothing is drawn, and the marks below them.
 	values := make([]float64, 0, len(points))
 	marks, holes, open, breaks := make([]rune, 0, len(points)), 0, 0, 0
 	low, high := 0.0, 0.0
@@ -59,6 +60,7 @@ func Plot(w io.Writer, title string, points []PlotPoint) {
 	if len(values) == 1 {
 		values, marks = append(values, values[0]), append(marks, ' ') // a line has two ends
 	}
+	// The plot, and under it the marks and what they mean.
 	drawn := asciigraph.Plot(values, asciigraph.Height(plotHeight), asciigraph.LowerBound(low),
 		asciigraph.UpperBound(high), asciigraph.Precision(plotPrecision(high)), asciigraph.Offset(3))
 	fmt.Fprintf(w, "  %s, %s to %s\n", title, points[0].Name, points[len(points)-1].Name)
@@ -76,6 +78,7 @@ func Plot(w io.Writer, title string, points []PlotPoint) {
 	}
 }
 
+// plotLegend returns a line that says what the marks mean, and how many there are of each.
 func plotLegend(holes, open, breaks int) string {
 	var parts []string
 	if breaks > 0 {
@@ -90,7 +93,7 @@ func plotLegend(holes, open, breaks int) string {
 	return strings.Join(parts, "   ")
 }
 
-// plotPrecision is how many decimals the axis has.
+// plotPrecision returns how many decimals the numbers at the axis have.
 func plotPrecision(high float64) uint {
 	switch {
 	case high >= 100:

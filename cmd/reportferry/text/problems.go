@@ -10,8 +10,9 @@ import (
 )
 
 // Problems writes what is wrong with a table, or worth knowing about it. Under each problem it
-// writes its newest days, in as many rows as most allows (0: in all), and the command that ends the
-// problem, followed by again, which has the flags of this call.
+// writes:
+//   - its newest days, in at most so many rows as most says; 0 means all
+//   - the command that ends it, followed by again, which makes the command use the same config
 func Problems(w io.Writer, indent, again string, list []ledger.Problem, most int) {
 	for _, p := range list {
 		writeFolded(w, indent, p.What)

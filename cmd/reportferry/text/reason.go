@@ -18,7 +18,7 @@ import (
 var FailureReasons = []struct {
 	Word    string
 	Meaning string
-	fits    func(error) bool
+	fits    func(error) bool // whether an error is of this kind
 }{
 	{"config", "the command line, the config, or a config that contradicts what the ledger holds", isConfigFault},
 	{"denied", "a token, a role or a right was refused", func(err error) bool {

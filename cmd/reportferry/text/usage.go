@@ -23,9 +23,9 @@ func ExplainUsage(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	if c, _, err := root.Find([]string{"help"}); err == nil {
 		c.Args = func(_ *cobra.Command, args []string) error {
-			of, left, _ := root.Find(args)
-			if of.HasSubCommands() && len(left) > 0 {
-				return unknownCommand(of, left[0])
+			group, left, _ := root.Find(args)
+			if group.HasSubCommands() && len(left) > 0 {
+				return unknownCommand(group, left[0])
 			}
 			return nil
 		}
@@ -41,7 +41,7 @@ func CheckHelpTopic(c *cobra.Command) error {
 	return nil
 }
 
-// explainEach does what ExplainUsage does, for a command and all commands below it.
+// explainEach makes a command and all commands below it say what is wrong with their arguments.
 func explainEach(c *cobra.Command) {
 	if c.HasSubCommands() && !c.Runnable() {
 		c.Annotations = map[string]string{"group": "true"} // for the template of help: it does nothing of its own
@@ -65,7 +65,7 @@ func explainEach(c *cobra.Command) {
 	}
 }
 
-// meantCommands maps names that people may try to the commands that do it here.
+// meantCommands maps names of commands that people may try to the commands that do the same here.
 var meantCommands = map[string]string{
 	"sync": "run", "ingest": "run", "start": "run", "load": "run", "etl": "run", "execute": "run",
 	"validate": "check", "test": "check", "doctor": "check", "lint": "check", "verify": "check",
@@ -149,7 +149,8 @@ func argumentsOf(c *cobra.Command) (needs []string, most int) {
 	return needs, most
 }
 
-// sampleValues are the values of arguments in the examples that are made for commands without any.
+// sampleValues has the values of arguments in examples for commands that have no example of their
+// own.
 var sampleValues = map[string]string{"<app>": "android/com.example.game", "<job>": "campaigns_daily",
 	"<secret-id>": "1", "<file>": "spend.csv"}
 

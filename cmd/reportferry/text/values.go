@@ -68,8 +68,8 @@ func Labeled(w io.Writer, label, text string) {
 	fmt.Fprintf(w, "  %-10s  %s\n", label, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 14)))
 }
 
-// Fold breaks a text between words into lines of at most so many bytes. A longer word keeps a line
-// of its own.
+// Fold breaks a text between words into lines of at most width bytes. A longer word has a line of
+// its own.
 func Fold(text string, width int) string {
 	var lines []string
 	for len(text) > width {
@@ -85,7 +85,7 @@ func Fold(text string, width int) string {
 	return strings.Join(append(lines, text), "\n")
 }
 
-// Cut ends a text of more than so many bytes with three dots.
+// Cut shortens a text to width bytes, and ends it with three dots. A shorter text stays as it is.
 func Cut(text string, width int) string {
 	if len(text) <= width {
 		return text
