@@ -93,7 +93,8 @@ there is never written over. What was found goes to the other of the two.`,
 	fs.StringVar(&tag, "tag", "", "label for finding the records again; default: the file's name")
 	fs.StringVar(&d.baseURL, "base-url", "", "`URL` of the service's reports, where it isn't the usual one")
 	fs.StringVar(&d.costURL, "cost-url", "", "`URL` that spend is pushed to, where it isn't the usual one")
-	fs.StringVar(&d.keyVariable, "key", "", "environment `variable` with the partner's own key, where the service asks for one")
+	fs.StringVar(&d.keyVariable, "key", "",
+		"environment `variable` with the partner's own key, where the service asks for one")
 	return cmd
 }
 

@@ -3,7 +3,7 @@
 // is sent or see what became of its records.
 //
 //	init                                    spend: the config of a job, made of a file
-//	check ── push ── status ── requeue      both kinds: jobs/outbox keeps what became of each record
+//	check ── push ── status ── requeue      both kinds; jobs/outbox keeps the state of each record
 //	                 reconcile              spend: what was pushed beside what reports say
 //	explain                                 sharing: which metric reaches which partner
 //
@@ -11,7 +11,8 @@
 // says how it is written, and which of its columns are which fields of a record. Without it, an
 // analyst would write a job's mapping by hand, cell by cell and refusal by refusal.
 //
-//	file ── openSpendFile ── spendFile: encoding, separator, decimals, names, first rows ── columns ── spendField: its column, or why there is none
+//	file ── openSpendFile ── spendFile: encoding, separator, decimals, names, first rows
+//	                           └── columns ── spendField: its column, or why there is none
 //
 // A guess is for a person to look at: whatever isn't plain from the file itself is in
 // spendFile.Notes. A run never guesses: it does what the config says that was made of the guess.

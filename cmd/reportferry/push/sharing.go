@@ -96,8 +96,8 @@ Rules:
 // read computes the sharing state of a device after records with these settings. asked has the
 // partners to show it for. strange has the partners that are named in the settings or by --partner
 // and aren't known.
-func (x explainFlags) read(p *wire.Program, texts []string, in io.Reader) (state *sharing.State, asked, strange []string,
-	err error) {
+func (x explainFlags) read(p *wire.Program, texts []string, in io.Reader) (state *sharing.State,
+	asked, strange []string, err error) {
 	partners, err := x.partners(p)
 	if err != nil {
 		return nil, nil, nil, err
