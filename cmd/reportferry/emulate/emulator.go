@@ -113,7 +113,7 @@ func readFaults(path string, faults *[]emulator.Fault) error {
 	return nil
 }
 
-// serve answers until the command is stopped.
+// serve answers requests until the command is stopped.
 func serve(cmd *cobra.Command, p *wire.Program, addr string, handler http.Handler) error {
 	ctx := cmd.Context()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
@@ -136,13 +136,13 @@ func serve(cmd *cobra.Command, p *wire.Program, addr string, handler http.Handle
 	return nil
 }
 
-// automation holds the flags on app automation that need translating into options.
+// An automation holds the flags about app automation that are translated into options.
 type automation struct {
-	roles map[string]string
-	fail  []string
+	roles map[string]string // --role: the role of each token
+	fail  []string          // --fail-job: sections, or section@app
 }
 
-// flags adds the flags on app automation to the command.
+// flags adds the flags about app automation to the command.
 func (a *automation) flags(cmd *cobra.Command, o *emulator.Options) {
 	cmd.Flags().StringToStringVar(&a.roles, "role", nil,
 		"`token=role` of a user: Admin, Editor or Reader; others are let in no more")
