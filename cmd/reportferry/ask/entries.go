@@ -58,7 +58,7 @@ func (l *fieldList) entry(f catalog.Field) fieldEntry {
 }
 
 // find looks up one name among the events, the lines of the catalogue, the metrics that its
-// patterns stand for, and the fields that only the service has.
+// patterns stand for, and the fields that only the service has. It returns false for other names.
 func (l *fieldList) find(name string) (fieldEntry, bool) {
 	if at := slices.IndexFunc(l.events, func(e fieldEntry) bool { return e.Slug == name }); at >= 0 {
 		return l.events[at], true

@@ -91,7 +91,7 @@ call it by.`,
 	return cmd
 }
 
-// accountFlags adds the flags that decide which account is made up.
+// accountFlags adds the flags that decide what the made-up account has.
 func accountFlags(cmd *cobra.Command, o *emulator.Options) {
 	cmd.Flags().Int64Var(&o.Seed, "seed", 7, "what the numbers are made from")
 	cmd.Flags().IntVar(&o.Apps, "apps", 12, "apps of the account")

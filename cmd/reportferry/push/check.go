@@ -100,8 +100,8 @@ func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files
 	return err != nil || r.Refused+r.Conflicts > 0
 }
 
-// writeProblems writes why rows would be refused: as a table, or as a list when the table is wider
-// than 80 columns.
+// writeProblems writes why rows would be refused: as a table, or as a list when the table would be
+// wider than 80 columns.
 func writeProblems(w io.Writer, problems []files.Problem) {
 	g := text.Grid{Heads: []string{"  rows", "first", "field", "reason"}, Right: []bool{true, true, false, false}}
 	for _, p := range problems {

@@ -81,7 +81,8 @@ func UnitNames(c *config.Config) map[string]string {
 	return names
 }
 
-// writeRun writes one run in whole, or what it did for one job.
+// writeRun writes one run in whole, or only what it did for one job if job isn't empty. units has
+// what each job's units are called, as UnitNames returns it.
 func writeRun(w io.Writer, again string, r ledger.Run, units map[string]string, job string) {
 	fmt.Fprintf(w, "run %s (%s)\n", r.ID, r.Trigger)
 	text.Labeled(w, "began", r.Started.UTC().Format(time.RFC3339))

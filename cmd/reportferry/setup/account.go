@@ -62,22 +62,22 @@ func appTokens(apps []adjust.Filter, names []string) (tokens []string, err error
 // findApp returns the token of the app with this token or name; upper and lower case count as
 // equal.
 func findApp(apps []adjust.Filter, name string) (token string, err error) {
-	var found []string
+	var tokens []string // of the apps that match
 	for _, a := range apps {
 		if a.ID == name {
 			return a.ID, nil
 		}
 		if strings.EqualFold(a.ID, name) || strings.EqualFold(a.Name, name) {
-			found = append(found, a.ID)
+			tokens = append(tokens, a.ID)
 		}
 	}
-	switch len(found) {
+	switch len(tokens) {
 	case 0:
 	case 1:
-		return found[0], nil
+		return tokens[0], nil
 	default:
-		return "", fmt.Errorf("%q is the name of %d apps; want the token of one: %s", name, len(found),
-			terminal.Line(strings.Join(found, ", ")))
+		return "", fmt.Errorf("%q is the name of %d apps; want the token of one: %s", name, len(tokens),
+			terminal.Line(strings.Join(tokens, ", ")))
 	}
 	var known []string
 	for _, a := range apps[:min(len(apps), 5)] {

@@ -19,7 +19,7 @@ import (
 // The contents of dbt's files, as far as the command writes them
 // (https://docs.getdbt.com/reference/configs-and-properties).
 type (
-	projectFile struct {
+	projectFile struct { // dbt_project.yml
 		Name          string         `yaml:"name"`
 		Version       string         `yaml:"version"`
 		ConfigVersion int            `yaml:"config-version"`
@@ -28,7 +28,7 @@ type (
 		Models        map[string]any `yaml:"models"`
 		Tests         map[string]any `yaml:"data_tests"`
 	}
-	properties struct {
+	properties struct { // a file with properties of what it lists, below models/
 		Version        int             `yaml:"version"`
 		Sources        []sourceFile    `yaml:"sources,omitempty"`
 		Models         []model         `yaml:"models,omitempty"`
@@ -36,7 +36,7 @@ type (
 		SemanticModels []semanticModel `yaml:"semantic_models,omitempty"`
 		Metrics        []metric        `yaml:"metrics,omitempty"`
 	}
-	sourceFile struct {
+	sourceFile struct { // a source: the place of tables that other programs fill
 		Name        string        `yaml:"name"`
 		Description string        `yaml:"description"`
 		Database    string        `yaml:"database,omitempty"`
@@ -49,7 +49,7 @@ type (
 		LoadedAt  string            `yaml:"loaded_at_field,omitempty"`
 		Freshness *freshness        `yaml:"freshness,omitempty"`
 	}
-	freshness struct {
+	freshness struct { // how old the newest fetch may be
 		WarnAfter age    `yaml:"warn_after"`
 		Filter    string `yaml:"filter"`
 	}
@@ -57,7 +57,7 @@ type (
 		Count  int    `yaml:"count"`
 		Period string `yaml:"period"`
 	}
-	sourceTable struct {
+	sourceTable struct { // a table of a source
 		Name        string         `yaml:"name"`
 		Identifier  string         `yaml:"identifier,omitempty"`
 		Description string         `yaml:"description,omitempty"`
@@ -71,17 +71,17 @@ type (
 		Type        string `yaml:"data_type"`
 		Tests       []any  `yaml:"data_tests,omitempty"`
 	}
-	testBody struct {
+	testBody struct { // what a data test is called with
 		Arguments map[string]any    `yaml:"arguments,omitempty"`
 		Config    map[string]string `yaml:"config,omitempty"`
 	}
-	model struct {
+	model struct { // a model, which is a query or a time spine
 		Name        string              `yaml:"name"`
 		Description string              `yaml:"description"`
 		Spine       map[string]string   `yaml:"time_spine,omitempty"`
 		Columns     []map[string]string `yaml:"columns,omitempty"`
 	}
-	exposure struct {
+	exposure struct { // a dashboard that reads models
 		Name        string   `yaml:"name"`
 		Label       string   `yaml:"label"`
 		Type        string   `yaml:"type"`

@@ -56,7 +56,7 @@ Nothing that is recorded or published is changed.`,
 // Config does what the command check does without --live, for a command that has written a config.
 func Config(cmd *cobra.Command, p *wire.Program) error { return (&checker{}).run(cmd, p, nil, false) }
 
-// run makes all checks, and returns the exit code as an error.
+// run makes all checks, writes what to do next, and returns the exit code as an error.
 func (c *checker) run(cmd *cobra.Command, p *wire.Program, names []string, live bool) error {
 	return p.WithService(cmd, func(ctx context.Context, s *wire.Session) error {
 		c.Session, c.out, c.configFlag = s, cmd.OutOrStdout(), p.Again()

@@ -19,8 +19,8 @@ import (
 // A Table holds the flags of run --to, which describe a table that no config has.
 type Table struct {
 	Report
-	to, name, start string
-	printOnly       bool
+	to, name, start string   // values of the flags of these names
+	printOnly       bool     // --print-config
 	onlyWithTo      []string // names of the flags that mean something only with --to
 }
 

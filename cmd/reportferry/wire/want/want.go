@@ -34,7 +34,7 @@ type Report struct {
 	drop    []string // columns to leave out; only a Table sets it
 }
 
-// AddFlags adds the flags in the order of the service's document.
+// AddFlags adds the flags of a Report, in the order of the service's document.
 func (r *Report) AddFlags(fs *pflag.FlagSet) {
 	q := &r.Query
 	fs.StringSliceVar(&q.Dimensions, "dimensions", nil,
