@@ -28,7 +28,8 @@ func WriteEnd(w io.Writer, s *wire.Ran, now time.Time) {
 	list, results := s.List, s.Record.Results
 	g := text.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true},
 		Most: []int{32}}
-	how, more := "", 0 // a command that shows the first table's rows; how many tables aren't named
+	how := "" // a command that shows the first table's rows
+	named, more := 0, 0 // numbers of tables that are named, and that aren't
 	var pushed []string
 	for i, r := range results {
 		if r.Outcome.Written == 0 {
@@ -38,13 +39,14 @@ func WriteEnd(w io.Writer, s *wire.Ran, now time.Time) {
 			pushed = append(pushed, r.Job)
 			continue
 		}
-		if len(g.Rows) >= mostTables {
-			more++
-			continue
-		}
 		if r.Stored.Partitions == 0 {
 			continue
 		}
+		if named == mostTables {
+			more++
+			continue
+		}
+		named++
 		for _, target := range list[i].Targets {
 			at, read := readCommand(target, list[i].Table)
 			has := r.Stored
