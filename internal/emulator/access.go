@@ -37,13 +37,14 @@ func (r Role) validate() error {
 // callers are the tokens that are let in.
 type callers struct {
 	mu    sync.Mutex
-	any   bool            // every token is let in, except those that were reset
-	roles map[string]Role // of the tokens that are listed; with any, others are an Admin's
-	past  map[string]bool // tokens that were reset
+	any   bool            // every token is let in, except those that were reset; unlisted ones are an Admin's
+	roles map[string]Role // the roles of the listed tokens' users, by token
+	reset map[string]bool // the tokens that were reset, which are refused
 }
 
+// set lets in the tokens of the options. If they have none, it lets in every token.
 func (c *callers) set(o Options) {
-	c.roles, c.past = map[string]Role{}, map[string]bool{}
+	c.roles, c.reset = map[string]Role{}, map[string]bool{}
 	maps.Copy(c.roles, o.Tokens)
 	if o.Token != "" {
 		c.roles[o.Token] = RoleAdmin
@@ -55,7 +56,7 @@ func (c *callers) set(o Options) {
 func (c *callers) role(token string) (Role, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.past[token] {
+	if c.reset[token] {
 		return "", false
 	}
 	if role, ok := c.roles[token]; ok || !c.any {
@@ -75,7 +76,7 @@ func (s *Server) ResetToken(old string) (token string, ok bool) {
 	s.callers.mu.Lock()
 	defer s.callers.mu.Unlock()
 	delete(s.callers.roles, old)
-	s.callers.past[old] = true
+	s.callers.reset[old] = true
 	s.callers.roles[token] = role
 	return token, true
 }
@@ -107,7 +108,7 @@ func (s *Server) authenticate(r *http.Request) (token string, role Role, e *wire
 func (s *Server) admit(r *http.Request) *wire.Error {
 	limited := &wire.Error{Status: http.StatusTooManyRequests, Code: wire.CodeRequest, Desc: "Rate limit exceeded",
 		RetryAfter: 1}
-	byAddress := s.read.Is(reading.RateBy, "address")
+	byAddress := s.readings.Is(reading.RateBy, "address")
 	if byAddress && !s.allow(address(r)) {
 		return limited
 	}

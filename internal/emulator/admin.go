@@ -87,7 +87,7 @@ func (s *Server) administer(x *wire.Exchange, r *http.Request, call string) (ans
 		}
 		return map[string]int{"restatements": len(list)}, nil
 	case "GET restatements":
-		return s.showBook(r)
+		return s.showRestatements(r)
 	case "POST clock":
 		return s.moveClock(r)
 	case "GET engagements":
@@ -126,8 +126,9 @@ func (s *Server) moveClock(r *http.Request) (any, error) {
 	return map[string]time.Time{"now": s.now()}, nil
 }
 
-// showBook lists restatements, and the numbers that changed in the report that the call describes.
-func (s *Server) showBook(r *http.Request) (any, error) {
+// showRestatements lists restatements, and the numbers that changed in the report that the call
+// describes.
+func (s *Server) showRestatements(r *http.Request) (any, error) {
 	var answer struct {
 		Restatements []Restatement `json:"restatements"`
 		Movements    []Movement    `json:"movements,omitempty"`

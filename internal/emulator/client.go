@@ -17,7 +17,7 @@ type inProcess struct {
 	client   *http.Client
 	listener *pipeListener
 	server   *http.Server
-	served   chan struct{}
+	served   chan struct{} // closed when server has ended
 }
 
 // Client returns the client that reaches s in this process, whatever the URL's scheme and host. It
@@ -62,8 +62,8 @@ func (p *inProcess) close() {
 
 // pipeListener is a net.Listener whose connections are pipes.
 type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
+	conns chan net.Conn // the server's end of each pipe that is dialled
+	done  chan struct{} // closed by stop
 	once  sync.Once
 }
 

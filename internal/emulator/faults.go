@@ -21,7 +21,7 @@ func (s *script) next(r *http.Request, now time.Time) *Fault {
 		if (f.MinDays > 0 || f.Silent()) && query == nil {
 			query = r.URL.Query()
 		}
-		return looksAt(f, r.URL, query, now)
+		return mayApply(f, r.URL, query, now)
 	})
 	if f != nil && f.Random && f.Delay > 0 {
 		f.Delay = time.Duration(facts.NewRandom(int64(at.Fault), at.Call).Below(int(f.Delay) + 1))
@@ -29,8 +29,8 @@ func (s *script) next(r *http.Request, now time.Time) *Fault {
 	return f
 }
 
-// looksAt tells whether a fault may apply to a request.
-func looksAt(f Fault, u *url.URL, query url.Values, now time.Time) bool {
+// mayApply tells whether a fault may apply to a request.
+func mayApply(f Fault, u *url.URL, query url.Values, now time.Time) bool {
 	if !matches(f.Path, f.Query, u) {
 		return false
 	}

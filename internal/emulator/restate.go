@@ -22,22 +22,22 @@ import (
 type Restatement struct {
 	Day   string `json:"day"`             // YYYY-MM-DD by UTC: the first day that changes
 	Until string `json:"until,omitempty"` // the last one; default: Day
-	// Only what has these values in these dimensions, such as app_token, network, campaign.
+	// Only facts with these values of these dimensions change, such as app_token, network, campaign.
 	Where map[string]string `json:"where,omitempty"`
 
 	Metric string            `json:"metric,omitempty"` // see facts.RestatedColumns
-	Factor float64           `json:"factor,omitempty"` // multiplies it; 0 without a delta: nothing is left
+	Factor float64           `json:"factor,omitempty"` // what Metric is multiplied by; 0 without Delta leaves nothing
 	Delta  float64           `json:"delta,omitempty"`  // what is added to each day, on one row; money in USD
 	Rename map[string]string `json:"rename,omitempty"` // new values of dimensions such as campaign and network
 
-	// When: at once, or one of these.
+	// The time of the change is one of these; it is at once when none is set.
 	At     time.Time `json:"at,omitzero"`      // by the emulator's clock
 	Before *Match    `json:"before,omitempty"` // before a report is made: it shows the change
 	After  *Match    `json:"after,omitempty"`  // after a report was sent: only later ones show the change
 
 	// The result, which the emulator sets.
-	Done time.Time `json:"done,omitzero"` // by the emulator's clock; zero: not yet
-	Rows int       `json:"rows,omitempty"`
+	Done time.Time `json:"done,omitzero"`  // by the emulator's clock; zero: not yet
+	Rows int       `json:"rows,omitempty"` // the facts that changed
 }
 
 // A Match is the Nth report since the restatement was asked for, counted from 1 (0 means 1, too).
@@ -48,7 +48,7 @@ type Match struct {
 	Query string `json:"query,omitempty"`
 	Nth   int    `json:"nth,omitempty"`
 
-	seen int
+	reached int // the reports that matched so far
 }
 
 // restater holds the restatements that are still to come.
@@ -71,20 +71,20 @@ func (s *Server) Restate(ctx context.Context, list ...Restatement) error {
 		for _, m := range []**Match{&r.Before, &r.After} {
 			if *m != nil {
 				own := **m
-				own.seen, *m = 0, &own
+				own.reached, *m = 0, &own
 			}
 		}
 		r.Done, r.Rows = time.Time{}, 0
 		s.restate.pending = append(s.restate.pending, r)
 	}
-	return s.settleLocked(ctx)
+	return s.restateDueLocked(ctx)
 }
 
 // Restatements lists what was restated, in its order, and then what is still to come.
 func (s *Server) Restatements(ctx context.Context) ([]Restatement, error) {
 	s.restate.mu.Lock()
 	defer s.restate.mu.Unlock()
-	if err := s.settleLocked(ctx); err != nil {
+	if err := s.restateDueLocked(ctx); err != nil {
 		return nil, err
 	}
 	made, err := s.world.Restated(ctx)
@@ -108,7 +108,7 @@ func (s *Server) Restatements(ctx context.Context) ([]Restatement, error) {
 // a fault could change. query is that of a report, with an absolute date_period; its dimension is
 // day when it names none.
 func (s *Server) Totals(ctx context.Context, query url.Values, at time.Time) (map[string]map[string]string, error) {
-	if err := s.settle(ctx); err != nil {
+	if err := s.restateDue(ctx); err != nil {
 		return nil, err
 	}
 	return s.reports.Totals(ctx, query, at)
@@ -118,44 +118,45 @@ func (s *Server) Totals(ctx context.Context, query url.Values, at time.Time) (ma
 // restatement or by the clock: networks' spend arrives for 14 days, and cohorts mature. Spend that
 // partners post isn't in it.
 func (s *Server) Book(ctx context.Context, query url.Values, since, until time.Time) ([]Movement, error) {
-	if err := s.settle(ctx); err != nil {
+	if err := s.restateDue(ctx); err != nil {
 		return nil, err
 	}
 	return s.reports.Book(ctx, query, since, until)
 }
 
-// settle makes the restatements whose time has come.
-func (s *Server) settle(ctx context.Context) error {
+// restateDue makes the restatements whose time has come.
+func (s *Server) restateDue(ctx context.Context) error {
 	s.restate.mu.Lock()
 	defer s.restate.mu.Unlock()
-	return s.settleLocked(ctx)
+	return s.restateDueLocked(ctx)
 }
 
-// settleLocked does what settle does, under the lock.
-func (s *Server) settleLocked(ctx context.Context) error {
+// restateDueLocked does what restateDue does; the caller holds the lock.
+func (s *Server) restateDueLocked(ctx context.Context) error {
 	now := s.now()
-	return s.makeLocked(ctx, func(r *Restatement) (time.Time, bool) {
+	return s.restateLocked(ctx, func(r *Restatement) (time.Time, bool) {
 		return cmp.Or(r.At, now), r.Before == nil && r.After == nil && !r.At.After(now)
 	})
 }
 
-// makeLocked makes those of the pending restatements that are due, the earliest first.
-func (s *Server) makeLocked(ctx context.Context, due func(*Restatement) (time.Time, bool)) error {
-	type making struct {
+// restateLocked makes those of the pending restatements that are due, the earliest first. due
+// returns the time at which a restatement counts as made, and whether it is due.
+func (s *Server) restateLocked(ctx context.Context, due func(*Restatement) (time.Time, bool)) error {
+	type dueRestatement struct {
 		at time.Time
 		r  Restatement
 	}
-	var list []making
+	var list []dueRestatement
 	var left []Restatement
 	for i := range s.restate.pending {
 		r := s.restate.pending[i]
 		if at, ok := due(&r); ok {
-			list = append(list, making{at, r})
+			list = append(list, dueRestatement{at, r})
 		} else {
 			left = append(left, r)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b making) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(list, func(a, b dueRestatement) int { return a.at.Compare(b.at) })
 	s.restate.pending = left
 	for _, m := range list {
 		f, err := m.r.facts()
@@ -175,23 +176,23 @@ func (s *Server) restateAround(r *http.Request) (after func(), err error) {
 	s.restate.mu.Lock()
 	defer s.restate.mu.Unlock()
 	ctx := context.WithoutCancel(r.Context()) // other requests see the change, too
-	if err := s.settleLocked(ctx); err != nil {
+	if err := s.restateDueLocked(ctx); err != nil {
 		return nil, err
 	}
-	reached := map[*Match]bool{} // by this report
+	nth := map[*Match]bool{} // true for a Match whose Nth report this one is
 	for _, p := range s.restate.pending {
 		for _, m := range []*Match{p.Before, p.After} {
 			if m != nil && matches(m.Path, m.Query, r.URL) {
-				m.seen++
-				reached[m] = m.seen == max(m.Nth, 1)
+				m.reached++
+				nth[m] = m.reached == max(m.Nth, 1)
 			}
 		}
 	}
-	err = s.makeLocked(ctx, func(p *Restatement) (time.Time, bool) { return s.now(), reached[p.Before] })
+	err = s.restateLocked(ctx, func(p *Restatement) (time.Time, bool) { return s.now(), nth[p.Before] })
 	return func() {
 		s.restate.mu.Lock()
 		defer s.restate.mu.Unlock()
-		if err := s.makeLocked(ctx, func(p *Restatement) (time.Time, bool) { return s.now(), reached[p.After] }); err !=
+		if err := s.restateLocked(ctx, func(p *Restatement) (time.Time, bool) { return s.now(), nth[p.After] }); err !=
 			nil {
 			s.opts.Logger.Error("restatement failed", "error", err)
 		}
@@ -212,13 +213,13 @@ func (r *Restatement) facts() (f facts.Restatement, err error) {
 	if err != nil {
 		return f, fmt.Errorf("until %q is not of the form YYYY-MM-DD", r.Until)
 	}
-	whens := 0
+	moments := 0
 	for _, set := range []bool{!r.At.IsZero(), r.Before != nil, r.After != nil} {
 		if set {
-			whens++
+			moments++
 		}
 	}
-	if whens > 1 {
+	if moments > 1 {
 		return f, errors.New("it takes one of at, before and after")
 	}
 	unit := 1.0

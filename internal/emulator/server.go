@@ -26,14 +26,15 @@ import (
 // Server is the emulated service: an http.Handler over a SQLite database. Make one with New, end it
 // with Close.
 type Server struct {
-	opts    Options
-	read    reading.Set
-	shift   atomic.Int64 // nanoseconds added to Options.Now
-	callers callers
-	script  script
-	restate restater
-	log     requestLog
-	inproc  inProcess
+	opts Options
+	// How the service does what its document leaves open.
+	readings reading.Set
+	shift    atomic.Int64 // nanoseconds added to Options.Now
+	callers  callers
+	script   script
+	restate  restater
+	log      requestLog
+	inproc   inProcess
 
 	world   *facts.World
 	reports *report.Service
@@ -41,15 +42,15 @@ type Server struct {
 	sharing *sharing.Service
 	spend   *spend.Service
 
-	closing  context.Context // done once Close begins: ends every wait and query
-	end      context.CancelFunc
-	activeMu sync.Mutex // orders Close and the start of handlers
+	closing  context.Context    // done once Close begins: ends every wait and query
+	end      context.CancelFunc // makes closing done
+	activeMu sync.Mutex         // orders Close and the start of handlers
 	active   sync.WaitGroup
 
 	reporting atomic.Int64 // reports that are worked on
 
 	limitMu  sync.Mutex
-	limiters map[string]*rate.Limiter // one bucket per address, or per token
+	limiters map[string]*rate.Limiter // by address, or by token
 }
 
 // olderPrefix stands before the reports' paths at the service's host of 2023, dash.adjust.com,
@@ -68,10 +69,10 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{opts: o, limiters: map[string]*rate.Limiter{}, world: facts.New(o.Seed, o.Apps,
 		facts.DayOf(o.Now())-o.Days+1, names)}
-	if s.read, err = reading.New(o.Readings...); err != nil {
+	if s.readings, err = reading.New(o.Readings...); err != nil {
 		return nil, fmt.Errorf("new emulator: %w", err)
 	}
-	if s.read.Is(reading.EventSlugs, "names") {
+	if s.readings.Is(reading.EventSlugs, "names") {
 		s.world.NameSlugs()
 	}
 	s.closing, s.end = context.WithCancel(context.Background())
@@ -95,14 +96,14 @@ func New(o Options) (*Server, error) {
 func (s *Server) openServices() (err error) {
 	o, kept := s.opts, s.opts.DB != ""
 	s.spend, err = spend.New(s.world, spend.Options{Partners: o.Partners, Header: o.SpendHeader, Open: o.OpenSpend,
-		Readings: s.read, Kept: kept, Now: s.now, Logger: o.Logger})
+		Readings: s.readings, Kept: kept, Now: s.now, Logger: o.Logger})
 	if err != nil {
 		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
 	}
 	s.reports = report.New(s.world, report.Options{MaxPairs: o.MaxPairs, Bulk: o.Bulk, Settle: s.spend.Publish,
-		Readings: s.read, Now: s.now, Logger: o.Logger})
+		Readings: s.readings, Now: s.now, Logger: o.Logger})
 	automation := apps.Options{Template: o.Template, NoTemplate: o.NoTemplate, TicketStep: o.TicketStep,
-		Readings: s.read, Now: s.now, Logger: o.Logger}
+		Readings: s.readings, Now: s.now, Logger: o.Logger}
 	if kept {
 		automation.VaultFile = o.DB + ".key"
 	}
@@ -112,7 +113,7 @@ func (s *Server) openServices() (err error) {
 	if err := s.apps.SetFaults(o.JobFaults); err != nil {
 		return fmt.Errorf("new emulator: job %w", err)
 	}
-	s.sharing, err = sharing.New(s.world.Store, sharing.Options{Readings: s.read, Tokens: o.SharingTokens,
+	s.sharing, err = sharing.New(s.world.Store, sharing.Options{Readings: s.readings, Tokens: o.SharingTokens,
 		Channels: apps.Channels(), Reported: reportedPartners(), Partners: o.SharingPartners,
 		HasApp: func(token string) (bool, error) { return s.world.Account().Find(token) >= 0, nil }, Kept: kept,
 		Now: s.now, Logger: o.Logger})
@@ -172,7 +173,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.activeMu.Unlock()
 	defer s.active.Done()
 	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
-	x := &wire.Exchange{ResponseWriter: w, Closing: s.closing, Latency: s.opts.Latency, Readings: s.read}
+	x := &wire.Exchange{ResponseWriter: w, Closing: s.closing, Latency: s.opts.Latency, Readings: s.readings}
 	if path, ok := strings.CutPrefix(r.URL.Path, olderPrefix+"/"); ok {
 		r = r.Clone(r.Context())
 		r.URL.Path, r.URL.RawPath = "/"+path, ""
@@ -183,8 +184,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/openapi.json":
 		x.Header().Set("Content-Type", "application/json")
 		_, _ = x.Write(description) // a client that is gone needs no answer
-	case path ==
-		spend.Path: // like sharing, it isn't in the request log, which would hold IDs of devices; its records are kept
+	// Requests for spend and sharing stay out of the request log, which would else hold IDs of
+	// devices. Each of the two services keeps what it took.
+	case path == spend.Path:
 		x.Fault = s.script.next(r, s.now())
 		s.spend.Serve(x, r)
 	case path == sharing.Path:
@@ -226,7 +228,7 @@ func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
 	x.Correlates = true
 	overloaded := false
 	if strings.HasSuffix(r.URL.Path, "report") {
-		most, err := strconv.ParseInt(s.read.Of(reading.Overload), 10, 64)
+		most, err := strconv.ParseInt(s.readings.Of(reading.Overload), 10, 64)
 		defer s.reporting.Add(-1)
 		if s.reporting.Add(1) > most && err == nil {
 			// A report may still count here although its client has read the answer to its end.
@@ -241,7 +243,7 @@ func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
 		x.Fail(e)
 		return
 	}
-	if most, err := strconv.Atoi(s.read.Of(reading.Address)); err == nil && len(r.URL.RequestURI()) > most {
+	if most, err := strconv.Atoi(s.readings.Of(reading.Address)); err == nil && len(r.URL.RequestURI()) > most {
 		x.Fail(&wire.Error{Status: http.StatusRequestURITooLong, Code: wire.CodeService, Desc: "Request-URI Too Large"})
 		return
 	}
