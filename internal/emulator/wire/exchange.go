@@ -44,7 +44,7 @@ type Exchange struct {
 	Readings   reading.Set // how the service does what its document leaves open
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the writer below, for http.ResponseController.
 func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 // WriteHeader sends the status line and remembers the status.
@@ -90,6 +90,7 @@ type packer interface {
 	Flush() error
 }
 
+// gzips are gzip writers that are used again.
 var gzips = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
@@ -101,7 +102,7 @@ var gzips = sync.Pool{New: func() any {
 // Body begins a 200 answer and returns the writer of its body, which compresses as the client
 // accepts it and cuts the answer off if the request's fault says so. Close ends the answer.
 func (x *Exchange) Body(r *http.Request, contentType string) io.WriteCloser {
-	b := &answerBody{x: x}
+	b := &answerBody{exchange: x}
 	switch coding := x.Readings.Of(reading.Coding); {
 	case coding == "zstd" && accepts(r, "zstd"):
 		x.Header().Set("Content-Encoding", "zstd")
@@ -110,12 +111,12 @@ func (x *Exchange) Body(r *http.Request, contentType string) io.WriteCloser {
 		if err != nil {
 			panic(err) // the options are constants
 		}
-		b.zip, b.back = z, func() {}
+		b.packer, b.release = z, func() {}
 	case coding != "identity" && accepts(r, "gzip"):
 		x.Header().Set("Content-Encoding", "gzip")
 		z := gzips.Get().(*gzip.Writer)
 		z.Reset(x)
-		b.zip, b.back = z, func() { gzips.Put(z) }
+		b.packer, b.release = z, func() { gzips.Put(z) }
 	}
 	x.Header().Set("Vary", "Accept-Encoding")
 	return x.start(b, contentType)
@@ -123,7 +124,7 @@ func (x *Exchange) Body(r *http.Request, contentType string) io.WriteCloser {
 
 // PlainBody is Body for a format that is compressed already, such as Parquet.
 func (x *Exchange) PlainBody(contentType string) io.WriteCloser {
-	return x.start(&answerBody{x: x}, contentType)
+	return x.start(&answerBody{exchange: x}, contentType)
 }
 
 // start sends the status and Content-Type of a 200 answer, and returns the writer of its body.
@@ -148,6 +149,7 @@ func (x *Exchange) start(b *answerBody, contentType string) io.WriteCloser {
 	return b
 }
 
+// accepts tells whether the client accepts an answer in this Content-Encoding.
 func accepts(r *http.Request, coding string) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
@@ -160,36 +162,36 @@ func accepts(r *http.Request, coding string) bool {
 
 // answerBody writes the body of an answer.
 type answerBody struct {
-	x    *Exchange
-	zip  packer // nil: not compressed
-	back func() // gives zip back to its pool
+	exchange *Exchange
+	packer   packer // nil: the body isn't compressed
+	release  func() // gives packer back to its pool
 }
 
 // Write implements io.Writer.
 func (b *answerBody) Write(p []byte) (int, error) {
-	if b.zip != nil {
-		return b.zip.Write(p)
+	if b.packer != nil {
+		return b.packer.Write(p)
 	}
-	return b.x.Write(p)
+	return b.exchange.Write(p)
 }
 
 // Close ends the packed stream and gives its writer back.
 func (b *answerBody) Close() error {
-	if b.zip == nil {
+	if b.packer == nil {
 		return nil
 	}
-	err := b.zip.Close()
-	b.back()
-	b.zip = nil
+	err := b.packer.Close()
+	b.release()
+	b.packer = nil
 	return err
 }
 
 // abort sends what was written so far and drops the connection without ending the answer.
 func (b *answerBody) abort() {
-	if b.zip != nil {
-		_ = b.zip.Flush()
+	if b.packer != nil {
+		_ = b.packer.Flush()
 	}
-	_ = http.NewResponseController(b.x).Flush()
+	_ = http.NewResponseController(b.exchange).Flush()
 	panic(http.ErrAbortHandler)
 }
 
@@ -223,7 +225,7 @@ func (c *cutBody) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close cuts the answer too: it was shorter than the cut.
+// Close cuts off an answer that was shorter than left.
 func (c *cutBody) Close() error {
 	c.abort()
 	return nil

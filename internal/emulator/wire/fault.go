@@ -37,8 +37,8 @@ const (
 // faults.Schedule. If several faults apply to one request, the first of them is used.
 //
 // A silent fault changes only the content of a report, so that the answer still looks right. Of
-// says which reports it applies to. One that hides an app also takes it out of the lists of apps
-// and events.
+// says which reports it applies to. One that hides an app applies to all of them, and also takes
+// the app out of the lists of apps and events.
 //
 // When a fault answers in place of a report, the report isn't computed. The other endpoints carry
 // out the request under slow, cut, empty and lost, and don't under status, reset and html; they
@@ -61,7 +61,7 @@ type Fault struct {
 	Drift      string `json:"drift,omitempty"`       // kind drift
 	Column     string `json:"column,omitempty"`      // kinds drift, halve
 
-	Of       string            `json:"of,omitempty"`        // silent faults: OfRows, OfTotals or OfAny
+	Of       string            `json:"of,omitempty"`        // silent faults but hide_app: OfRows, OfTotals or OfAny
 	Where    map[string]string `json:"where,omitempty"`     // only rows that have these values in these dimensions
 	EveryRow int               `json:"every_row,omitempty"` // only each k-th of them, the k-th first
 	Rows     int               `json:"rows,omitempty"`      // kind cut_rows
@@ -69,6 +69,7 @@ type Fault struct {
 	App      string            `json:"app,omitempty"`       // kind drop_app: the app's token
 }
 
+// plainFault is a Fault whose JSON has no delay: see MarshalJSON.
 type plainFault Fault
 
 // MarshalJSON writes the fault with its delay as text, such as "1.5s".
@@ -153,7 +154,7 @@ func (x *Exchange) Instead(r *http.Request) (answered bool) {
 
 // Struck applies the request's fault before an endpoint that changes something does its work. It
 // returns true when the fault has answered, and nothing may be done. say makes the error's body.
-func (x *Exchange) Struck(r *http.Request, say scripted) (answered bool) {
+func (x *Exchange) Struck(r *http.Request, say errorMaker) (answered bool) {
 	if x.Fault == nil {
 		return false
 	}
@@ -176,7 +177,7 @@ func (x *Exchange) Struck(r *http.Request, say scripted) (answered bool) {
 
 // Deliver sends the reply of an endpoint that has done its work. The faults lost, empty and cut
 // take effect here.
-func (x *Exchange) Deliver(a Reply, say scripted) {
+func (x *Exchange) Deliver(a Reply, say errorMaker) {
 	f := x.Fault
 	if f == nil {
 		f = &Fault{}

@@ -29,7 +29,7 @@ type Error struct {
 	RetryAfter int          // seconds; 0 sends no Retry-After
 }
 
-// Error implements error; the text is for the log, the body of the answer is reply's.
+// Error implements error. Its text is for the log; Reply makes the body of the answer.
 func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Desc) }
 
 // FieldError is one thing that is wrong with a request: where, from "body", "query" or "path" on,
@@ -40,27 +40,27 @@ type FieldError struct {
 	Msg string `json:"msg"`
 }
 
-// BadRequest is a 400; the text is error_desc.
+// BadRequest returns a 400; the text is error_desc.
 func BadRequest(format string, args ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: CodeRequest, Desc: fmt.Sprintf(format, args...)}
 }
 
-// Forbidden is a 403.
+// Forbidden returns a 403.
 func Forbidden(desc string) *Error {
 	return &Error{Status: http.StatusForbidden, Code: CodeAuth, Desc: desc}
 }
 
-// NotFound is a 404 about the request's path.
+// NotFound returns a 404 about the request's path.
 func NotFound(r *http.Request) *Error {
 	return &Error{Status: http.StatusNotFound, Code: CodeRequest, Desc: "Not found: " + r.URL.Path}
 }
 
-// Failed is a 500; the text is error_desc.
+// Failed returns a 500; the text is error_desc.
 func Failed(desc string) *Error {
 	return &Error{Status: http.StatusInternalServerError, Code: CodeService, Desc: desc}
 }
 
-// Reply is the answer that says the error: the service's error body as JSON.
+// Reply returns the answer with the service's error body, as JSON.
 func (e *Error) Reply() Reply {
 	body, err := json.Marshal(struct {
 		Code    string       `json:"error_code"`
@@ -70,7 +70,8 @@ func (e *Error) Reply() Reply {
 	if err != nil {
 		body = []byte(`{"error_code":"service_error","error_desc":"unprintable"}`)
 	}
-	return Reply{Status: e.Status, RetryAfter: e.RetryAfter, ContentType: "application/json", Body: body, says: e.Desc}
+	return Reply{Status: e.Status, RetryAfter: e.RetryAfter, ContentType: "application/json", Body: body,
+		errorText: e.Desc}
 }
 
 // Reply is the whole answer of an endpoint that changes something. It is complete before its first
@@ -81,17 +82,18 @@ type Reply struct {
 	ContentType string
 	Body        []byte
 
-	says string // of an error: its text, for other forms of the body
+	errorText string // an error's words, of which readings make other bodies; "": not an error
 }
 
+// send writes a whole answer. An error gets the form of the chosen readings.
 func (x *Exchange) send(a Reply) {
-	if a.says != "" {
+	if a.errorText != "" {
 		if x.Correlates { // made of the error itself, so that answers come out the same everywhere
 			id := sha256.Sum256(a.Body)
 			a.Body = fmt.Appendf(bytes.TrimSuffix(a.Body, []byte("}")), `,"correlation_id":"%x-%x-%x-%x-%x"}`, id[:4],
 				id[4:6], id[6:8], id[8:10], id[10:16])
 		}
-		a = a.read(x.Readings)
+		a = a.underReading(x.Readings)
 	}
 	if a.ContentType != "" {
 		x.Header().Set("Content-Type", a.ContentType)
@@ -103,23 +105,24 @@ func (x *Exchange) send(a Reply) {
 	_, _ = x.Write(a.Body) // a client that is gone needs no answer
 }
 
-// read returns an error's reply in the form that errors have under the chosen reading.
-func (a Reply) read(chosen reading.Set) Reply {
+// underReading returns an error's reply in the form that errors have under the chosen reading.
+func (a Reply) underReading(chosen reading.Set) Reply {
 	const plain, page = "text/plain; charset=utf-8", "text/html; charset=utf-8"
 	switch form := chosen.Of(reading.ErrorBody); form {
 	case "error", "detail":
-		a.Body = fmt.Appendf(nil, "{%q:%s}", form, quoted(a.says))
+		a.Body = fmt.Appendf(nil, "{%q:%s}", form, quoted(a.errorText))
 	case "text":
-		a.ContentType, a.Body = plain, []byte(a.says)
+		a.ContentType, a.Body = plain, []byte(a.errorText)
 	case "html":
 		a.ContentType, a.Body = page, fmt.Appendf(nil, "<!doctype html><title>%d</title><p>%s\n", a.Status,
-			html.EscapeString(a.says))
+			html.EscapeString(a.errorText))
 	case "empty":
 		a.ContentType, a.Body = "", nil
 	}
 	return a
 }
 
+// quoted returns a text as a JSON string.
 func quoted(text string) []byte {
 	b, err := json.Marshal(text)
 	if err != nil {
@@ -128,7 +131,7 @@ func quoted(text string) []byte {
 	return b
 }
 
-// retryAfter says when to come again, in the form of the chosen reading.
+// retryAfter sets the header Retry-After, in the form of the chosen reading.
 func (x *Exchange) retryAfter(seconds int) {
 	switch x.Readings.Of(reading.RetryAfter) {
 	case "seconds":
@@ -142,11 +145,11 @@ func (x *Exchange) retryAfter(seconds int) {
 	}
 }
 
-// scripted makes the error reply of a fault that sets a status. Error bodies differ between
+// errorMaker makes the error reply of a fault that sets a status. Error bodies differ between
 // endpoints, so that each passes a function of its own.
-type scripted func(status, retryAfter int) Reply
+type errorMaker func(status, retryAfter int) Reply
 
-// ScriptedError is the way of reports and app automation: the service's error body.
+// ScriptedError makes such a reply for reports and app automation, with the service's error body.
 func ScriptedError(status, retryAfter int) Reply {
 	code := CodeRequest
 	switch {

@@ -8,8 +8,8 @@ import (
 )
 
 // The silent faults: the answer is whole, well formed and 200, and says something else than the
-// account holds. All of them take Fault.Of; drops, doubles and halves take Fault.Where and
-// Fault.EveryRow.
+// account holds. Fault.Of selects the answers that they change, except for hide_app, which changes
+// all. drop_rows, double_rows and halve take Fault.Where and Fault.EveryRow.
 const (
 	FaultDropRows   FaultKind = "drop_rows"   // leave out rows
 	FaultDoubleRows FaultKind = "double_rows" // write rows twice, one behind the other
