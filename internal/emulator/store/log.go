@@ -18,12 +18,13 @@ type Log struct {
 
 	mu      sync.Mutex
 	next    *Batch // the lines to be written next; nil: none arrived
-	last    *Batch // the newest, written or not
-	writing bool
-	failed  error // the last error of a batch, for which nobody may have waited
+	last    *Batch // the newest batch, written or not
+	writing bool   // a goroutine runs write
+	failed  error  // the last error of a batch, for which nobody may have waited
 }
 
-// NewLog returns the log in a table of the database: id INTEGER PRIMARY KEY, lines TEXT.
+// NewLog returns the log in a table of the database, whose columns are id INTEGER PRIMARY KEY and
+// lines TEXT.
 func NewLog(db *DB, table string) *Log { return &Log{store: db, table: table} }
 
 // Batch is one transaction's lines.
@@ -64,14 +65,14 @@ func (b *Batch) Wait() error {
 	return b.err
 }
 
-// gather is how long a batch waits for further lines: a transaction costs as much as a dozen
+// batchDelay is how long a batch waits for further lines: a transaction costs as much as a dozen
 // records.
-const gather = 500 * time.Microsecond
+const batchDelay = 500 * time.Microsecond
 
 // write writes batches until none is left.
 func (l *Log) write() {
 	for more := true; more; {
-		time.Sleep(gather)
+		time.Sleep(batchDelay)
 		l.mu.Lock()
 		batch := l.next
 		l.next = nil

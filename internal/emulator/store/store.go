@@ -31,10 +31,10 @@ const readers = 12
 // DB is a SQLite database in WAL mode, where readers and the writer don't wait for each other. One
 // writer changes it at a time.
 type DB struct {
-	db   *sql.DB
-	dir  string         // of a private file; "" when the file is kept
-	read chan *sql.Conn // idle connections of readers
-	edit chan *sql.Conn // holds the writer's one connection. A channel, so that waiting stops no fake clock
+	db      *sql.DB
+	dir     string         // of a private file; "" when the file is kept
+	reading chan *sql.Conn // the readers' idle connections
+	writing chan *sql.Conn // the writer's one connection. A channel, so that waiting stops no fake clock
 }
 
 // Open opens the database of a file, which is made when it is missing, and lets setUp fill or check
@@ -42,7 +42,7 @@ type DB struct {
 // file the database is private: its file is unlinked while it is open, so that a killed process
 // leaves nothing behind.
 func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err error) {
-	s := &DB{read: make(chan *sql.Conn, readers), edit: make(chan *sql.Conn, 1)}
+	s := &DB{reading: make(chan *sql.Conn, readers), writing: make(chan *sql.Conn, 1)}
 	flush, what := "normal", "open emulator database "+file
 	defer func() {
 		if err != nil {
@@ -64,7 +64,7 @@ func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err e
 	if err != nil {
 		return nil, err
 	}
-	s.edit <- conn
+	s.writing <- conn
 	if err = s.Change(ctx, func(tx *sql.Tx) error { return setUp(ctx, tx) }); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err e
 		if conn, err = s.connect(ctx); err != nil {
 			return nil, err
 		}
-		s.read <- conn
+		s.reading <- conn
 		if _, err = conn.ExecContext(ctx, "SELECT count(*) FROM sqlite_schema"); err != nil { // opens the files
 			return nil, err
 		}
@@ -83,8 +83,8 @@ func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err e
 	return s, nil
 }
 
-// patience is how long a connection waits for others' locks.
-const patience = 10 * time.Second
+// lockTimeout is how long a connection waits for others' locks.
+const lockTimeout = 10 * time.Second
 
 // connect opens a connection. SQLite's own waiting doesn't cover the moment in which another
 // connection puts the file into WAL mode, or takes it out at its end: the one that comes second is
@@ -93,14 +93,14 @@ func (s *DB) connect(ctx context.Context) (*sql.Conn, error) {
 	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		conn, err := s.db.Conn(ctx)
 		var refused *sqlite.Error
-		if !errors.As(err, &refused) || refused.Code()&0xff != busy || time.Since(start) > patience {
+		if !errors.As(err, &refused) || refused.Code()&0xff != codeBusy || time.Since(start) > lockTimeout {
 			return conn, err
 		}
 	}
 }
 
-// busy is SQLITE_BUSY, the low byte of all codes that say so. Source: sqlite.org/rescode.html.
-const busy = 5
+// codeBusy is SQLITE_BUSY, the low byte of all codes that say so. Source: sqlite.org/rescode.html.
+const codeBusy = 5
 
 // dataSource names the file as a URI, so that no character of its path is taken for a parameter.
 // Transactions take the write lock at once and wait for it, because a second process on a kept file
@@ -108,14 +108,14 @@ const busy = 5
 func dataSource(file, flush string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()}
 	return u.String() + "?_txlock=immediate&_pragma=busy_timeout(" +
-		strconv.FormatInt(patience.Milliseconds(), 10) + ")&_pragma=journal_mode(wal)&_pragma=synchronous(" + flush +
+		strconv.FormatInt(lockTimeout.Milliseconds(), 10) + ")&_pragma=journal_mode(wal)&_pragma=synchronous(" + flush +
 		")&_pragma=temp_store(memory)&_pragma=cache_size(-4000)"
 }
 
 // Close closes the database and removes a private file. Nobody may use the database any more.
 func (s *DB) Close() error {
 	var errs []error
-	for _, pool := range []chan *sql.Conn{s.read, s.edit} {
+	for _, pool := range []chan *sql.Conn{s.reading, s.writing} {
 		for len(pool) > 0 {
 			errs = append(errs, (<-pool).Close())
 		}
@@ -132,8 +132,8 @@ func (s *DB) Close() error {
 // Change runs do in a transaction of its own, and rolls it back if do returns an error. Nobody else
 // writes meanwhile. The functions in committed run after the commit, before anybody else writes.
 func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error, committed ...func()) error {
-	conn := <-s.edit
-	defer func() { s.edit <- conn }()
+	conn := <-s.writing
+	defer func() { s.writing <- conn }()
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -156,11 +156,11 @@ func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error, committed ...fu
 func (s *DB) Query(ctx context.Context, text string, args []any, use func(*sql.Rows) error) error {
 	var conn *sql.Conn
 	select {
-	case conn = <-s.read:
+	case conn = <-s.reading:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { s.read <- conn }()
+	defer func() { s.reading <- conn }()
 	rows, err := conn.QueryContext(ctx, text, args...)
 	if err != nil {
 		return fmt.Errorf("query: %w", err)
