@@ -46,6 +46,7 @@ func pairOf(a, i, b, j int) pair {
 // That is the greedy algorithm of Cohen and others, The AETG System (IEEE Transactions on Software
 // Engineering 23, 1997), without its random choices.
 var rows = sync.OnceValue(func() (rows [][]int) {
+	// List all pairs of readings, which at first no row has.
 	topics := Topics()
 	var pairs []pair
 	for a, t := range topics {
@@ -69,6 +70,7 @@ var rows = sync.OnceValue(func() (rows [][]int) {
 		}
 		rows = append(rows, row)
 	}
+	// Make the rows of the diagonal.
 	for n := range Diagonal() {
 		row := make([]int, len(topics))
 		for a, t := range topics {
@@ -76,6 +78,7 @@ var rows = sync.OnceValue(func() (rows [][]int) {
 		}
 		add(row)
 	}
+	// Order the topics by their number of readings, and make a row for each pair that is left.
 	order := make([]int, len(topics))
 	for a := range order {
 		order[a] = a
