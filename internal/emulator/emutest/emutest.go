@@ -104,7 +104,8 @@ type Answer struct {
 	Dims   int
 }
 
-// Report asks for a report; no rows (204) is an empty answer.
+// Report asks for a report by these dimensions and metrics; more is the rest of the query. No rows
+// (204) is an empty answer.
 func Report(tb testing.TB, s *emulator.Server, dims, metrics, more string) Answer {
 	tb.Helper()
 	w := Ask(s, "csv_report?dimensions="+dims+"&metrics="+metrics+"&"+more)
@@ -123,6 +124,7 @@ func Report(tb testing.TB, s *emulator.Server, dims, metrics, more string) Answe
 	return a
 }
 
+// key returns what tells a row from others: its dimensions.
 func (a Answer) key(row []string) string { return strings.Join(row[:a.Dims], "\x00") }
 
 // Column maps each row's key to its cell of a column.

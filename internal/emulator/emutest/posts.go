@@ -20,7 +20,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
-// PostCost posts parameters to /cost as a form, or in the query when form is false.
+// PostCost posts parameters to /cost as a form, or in the query when form is false. headers are
+// pairs of a name and a value. Any pair takes the place of the default Authorization; one with an
+// empty value isn't sent.
 func PostCost(s *emulator.Server, v url.Values, form bool, headers ...string) *httptest.ResponseRecorder {
 	at, body := "/cost", io.Reader(strings.NewReader(v.Encode()))
 	if !form {
@@ -63,7 +65,8 @@ func Form(pairs ...string) string {
 }
 
 // BenchmarkPosts posts b.N forms to a server, once without and once with a database file, and
-// checks how many were taken.
+// checks how many were taken. Each answer has a body of answer bytes; begin prepares a server for n
+// forms, form makes the i-th of them, and taken counts those that the server took.
 func BenchmarkPosts(b *testing.B, path string, answer int64, begin func(s *emulator.Server, n int),
 	form func(i int) string, taken func() int) {
 	const connections = 32
