@@ -36,9 +36,9 @@ type Declared struct {
 // Edit is a transaction that may declare things. Once it is committed, its account is the world's.
 type Edit struct {
 	*sql.Tx
-	w       *World
+	world   *World
 	account *Account
-	own     bool // account is a copy that nobody else has
+	copied  bool // account is a copy that nobody else has, and may be changed
 }
 
 // Change runs do in a transaction of the world's database, which an error of do undoes: nobody else
@@ -46,7 +46,7 @@ type Edit struct {
 func (w *World) Change(ctx context.Context, do func(*Edit) error) error {
 	var e *Edit
 	return w.Store.Change(ctx, func(tx *sql.Tx) error {
-		e = &Edit{Tx: tx, w: w, account: w.Account()}
+		e = &Edit{Tx: tx, world: w, account: w.Account()}
 		return do(e)
 	}, func() { w.account.Store(e.account) })
 }
@@ -60,7 +60,7 @@ func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
 		if i = len(e.account.Apps); i == MaxApps {
 			return fmt.Errorf("declare an app: the account holds at most %d apps", MaxApps)
 		}
-		e.copy().addApp(e.w.Seed, d, today-1)
+		e.copy().addApp(e.world.Seed, d, today-1)
 		if err := insertSlices(ctx, e.Tx, i, e.account.Apps[i].Slices); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
 		if slices.ContainsFunc(e.account.Apps[i].Events, known) {
 			continue
 		}
-		rate := e.copy().addEvent(e.w.Seed, i, event)
+		rate := e.copy().addEvent(e.world.Seed, i, event)
 		_, err := e.ExecContext(ctx, "INSERT OR IGNORE INTO app_events VALUES (?,?,?,?)", rate.event, rate.app,
 			rate.rate, rate.price)
 		if err == nil {
@@ -100,8 +100,8 @@ func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
 
 // copy returns the edit's account as a copy that may be changed.
 func (e *Edit) copy() *Account {
-	if !e.own {
-		e.account, e.own = e.account.clone(), true
+	if !e.copied {
+		e.account, e.copied = e.account.clone(), true
 	}
 	return e.account
 }
@@ -109,7 +109,7 @@ func (e *Edit) copy() *Account {
 // clone copies what addApp, rename, addEvent and RenameEvent change.
 func (a *Account) clone() *Account {
 	out := &Account{Apps: slices.Clone(a.Apps), MadeUp: a.MadeUp, Catalog: Catalog{slices.Clone(a.Catalog.Records),
-		maps.Clone(a.Catalog.Index), a.Catalog.named, a.Catalog.rates}, names: a.names}
+		maps.Clone(a.Catalog.Index), a.Catalog.nameSlugs, a.Catalog.rates}, names: a.names}
 	for i := range out.Apps {
 		out.Apps[i].Events = slices.Clip(out.Apps[i].Events)
 	}
@@ -120,7 +120,7 @@ func (a *Account) clone() *Account {
 	return out
 }
 
-// addApp adds an app whose traffic begins on a day. Everything in it except the numbers of its rows
+// addApp adds an app whose traffic begins on a day. Everything in it except the IDs of its facts
 // comes from its token, so that it doesn't matter what was declared before.
 func (a *Account) addApp(seed int64, d Declared, firstDay int) {
 	origin := MaxApps + streamOf(seed, 11, d.Token).Below(1_000_000_000)

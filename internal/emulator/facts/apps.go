@@ -10,12 +10,14 @@ type App struct {
 	Events  []AppEvent
 	Slices  []Slice // its traffic; their ids are consecutive
 
-	StoreID  string // in its platform's store, of an app that was declared
+	StoreID  string // ID in its platform's store; only a declared app has one
 	FirstDay int    // first day with traffic, counted from 1970-01-01; 0: all days of the world
 
 	renamed []Slice // copies of Slices, with labels that hold for some days; they have no traffic of their own
 
-	origin int // what all but the numbers of its rows is made from: its place in the seed's account, or of its token
+	// The number that everything but the IDs of its facts is made from: the app's place in the
+	// seed's account or, for a declared app, a number made from its token.
+	origin int
 	volume int // installs of an ordinary day
 }
 
@@ -24,6 +26,8 @@ type AppEvent struct {
 	Name, Slug, Token string
 }
 
+// appOSNames has the os_name values of the seed's apps in turn: the seventh app has those of the
+// first.
 var appOSNames = [][]string{{"android", "ios"}, {"ios"}, {"android"}, {"android", "ios", "unknown"},
 	{"android", "fire-tv"}, {"ios", "windows"}}
 

@@ -33,13 +33,15 @@ const (
 	EngagementAd
 )
 
-const rowsPerDay = 1000 // fact ids: (day*MaxApps + app)*rowsPerDay + row
+// rowsPerDay is how many row numbers an app's day has. A fact's id is
+// (day*MaxApps + app)*rowsPerDay + row.
+const rowsPerDay = 1000
 
 // FirstFactID is the least id that a fact of the day can have: facts are ordered by day, then app.
 func FirstFactID(day int) int { return day * MaxApps * rowsPerDay }
 
-// Weekday shape in percent, Sunday first; hour shape as a running share of the day's traffic in
-// percent.
+// weekdayShape is each weekday's traffic in percent of the ordinary, Sunday first. hourShape is how
+// much of a day's traffic has come by the end of each hour, in percent.
 var (
 	weekdayShape = [7]int{121, 88, 90, 93, 97, 108, 126}
 	hourShape    = [24]int{3, 5, 6, 7, 8, 9, 11, 14, 18, 22, 26, 31, 36, 41, 46, 51, 56, 62, 69, 77, 84, 90, 95, 100}
@@ -54,8 +56,8 @@ func makeDay(seed int64, appIndex int, a *App, day int) []Fact {
 	for i := range a.Slices {
 		s := &a.Slices[i]
 		paid := s.pricing != payNothing
-		paused := 15
-		if s.own {
+		paused := 15 // percent of the days
+		if s.ownNetwork {
 			paused = 60
 		}
 		if s.network != organicNetwork && r.Below(100) < paused {
@@ -71,13 +73,14 @@ func makeDay(seed int64, appIndex int, a *App, day int) []Fact {
 				Day: day, Slice: s.ID, Hour: day*24 + r.hour(), salt: r.Below(Million), Pricing: s.pricing,
 			}
 			f.installs = (volume*s.weight*r.Between(60, 140)/100/parts + r.Below(1000)) / 1000
-			if s.network != organicNetwork && !s.own {
+			if s.network != organicNetwork && !s.ownNetwork {
 				f.clicks = f.installs*r.Between(8, 40) + r.Below(30)
 				f.impressions = f.clicks * r.Between(12, 70)
 				if r.Below(100) < 12 {
 					f.installs = 0 // clicked, paid, nobody came
 				}
 			}
+			// users are active in the hour besides those who install.
 			users := volume * s.weight / 1000 * r.Between(3, 12) / parts
 			f.dau = f.installs + users
 			f.sessions = users*r.Between(12, 30)/10 + r.Below(3)
@@ -104,11 +107,11 @@ func makeDay(seed int64, appIndex int, a *App, day int) []Fact {
 	return facts
 }
 
-// credit says which engagement brought the fact's users, and which was their first.
+// credit sets which engagement brought the fact's users, and which was their first.
 func (f *Fact) credit(r *Random, a *App) {
 	s := &a.Slices[f.Slice-a.Slices[0].ID]
 	f.FirstSlice = f.Slice
-	if s.network == organicNetwork || s.own {
+	if s.network == organicNetwork || s.ownNetwork {
 		return
 	}
 	byClick, byImpression := 60, 30 // percent; engaged ads bring the rest
@@ -123,8 +126,8 @@ func (f *Fact) credit(r *Random, a *App) {
 	default:
 		f.Engagement = EngagementAd
 	}
-	if r.Below(100) < 22 {
-		if other := r.Below(len(a.Slices)); a.Slices[other].network != organicNetwork && !a.Slices[other].own {
+	if r.Below(100) < 22 { // perhaps another paid slice was engaged first
+		if other := r.Below(len(a.Slices)); a.Slices[other].network != organicNetwork && !a.Slices[other].ownNetwork {
 			f.FirstSlice = a.Slices[other].ID
 		}
 	}
@@ -174,6 +177,7 @@ func makeTests(seed int64, appIndex int, a *App, day, firstRow int) []Fact {
 	return facts
 }
 
+// hour draws an hour of the day by hourShape.
 func (r *Random) hour() int {
 	x := r.Below(100)
 	for h, share := range hourShape {

@@ -12,6 +12,7 @@ type place struct {
 	price              int // what a user costs and brings, in percent of the ordinary
 }
 
+// places are the countries of the data; unknown is a missing one.
 var places = []place{
 	{"US", "United States of America", "AMER", 170}, {"DE", "Germany", "EMEA", 120}, {"JP", "Japan", "APAC", 140},
 	{"BR", "Brazil", "LATAM", 45},
@@ -20,6 +21,7 @@ var places = []place{
 	{"MX", "Mexico", "LATAM", 50}, {"KR", "South Korea", "APAC", 125}, {"unknown", "unknown", "unknown", 100},
 }
 
+// placeOf returns the place of a code in places.
 func placeOf(code string) place {
 	return places[slices.IndexFunc(places, func(p place) bool { return p.code == code })]
 }
@@ -74,7 +76,7 @@ func (names *Names) describe(seed int64, a *App) {
 		r := NewRandom(seed, 9, a.origin, i)
 		texts := map[string]string{"app_name": a.Name, "app_token": a.Token, "os_name": s.OSName,
 			"country_code": s.country,
-			"network":      s.network, "campaign": s.campaign, "campaign_network": s.campaignNet,
+			"network":      s.network, "campaign": s.campaign, "campaign_network": s.campaignNetwork,
 			"partner_name": s.partner}
 		device := devices[s.OSName]
 		texts["device_type"] = device.types[r.Below(len(device.types))]
@@ -114,15 +116,16 @@ func (names *Names) describeAds(s *Slice, texts map[string]string, r *Random, or
 		texts[column] = "unknown"
 	}
 	switch {
-	case s.own && s.campaign != "unknown":
+	case s.ownNetwork && s.campaign != "unknown":
 		texts["campaign_id_network"], texts["creative_id_network"] = s.campaign, s.campaign
 		return
-	case s.own, s.network == organicNetwork:
+	case s.ownNetwork, s.network == organicNetwork:
 		return
 	}
 	if i := strings.LastIndex(s.campaign, " ("); i >= 0 {
 		texts["campaign_id_network"] = strings.Trim(s.campaign[i:], " ()")
 	}
+	// level fills in the three columns of an adgroup or a creative.
 	level := func(column, name string, id int) {
 		if name != "unknown" {
 			texts[column], texts[column+"_network"], texts[column+"_id_network"] = fmt.Sprintf("%s (%d)", name, id),

@@ -24,8 +24,8 @@ type Engagement struct {
 	Time     time.Time // UTC, whole seconds
 
 	Fact  *Fact // the fact that it is part of; its spend goes into another row beside it
-	app   int
-	place int // index of Fact in paidFacts
+	app   int   // index of the app
+	place int   // index of Fact in what paidFacts returns for its app and day
 }
 
 // Engagements lists the first perDay engagements of each app and day, sorted by day, then app. The

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// eventDef is an event name with the apps that have it: app i has it when i%every == from, or i is
-// in only.
+// eventDef is an event name with the apps that have it: the app with index i has it when
+// i%every == from.
 type eventDef struct {
 	name, short, section, formatting string
 	skad                             bool
@@ -15,8 +15,8 @@ type eventDef struct {
 	price                            int // micros of USD per event; 0: no revenue
 }
 
-// Events as people name them: the same in several apps, near-doubles, periods and metric words
-// inside.
+// eventDefs are events as people name them: the same in several apps, near-doubles, periods and
+// metric words inside.
 var eventDefs = []eventDef{
 	{"Purchase", "PUR", "revenue", "money", false, 1, 0, 45, 4_990_000},
 	{"purchase completed", "PCO", "revenue", "money", false, 3, 1, 21, 9_990_000},
@@ -60,11 +60,13 @@ type Event struct {
 type Catalog struct {
 	Records []Event        // with mappings
 	Index   map[string]int // numbers in app_events, by slug
-	named   bool           // slugs are names in small letters
-	rates   []eventRate
+	// Slugs are names in small letters, blanks and all.
+	nameSlugs bool
+	rates     []eventRate
 }
 
-// eventRate is how often one app's users trigger an event, and what it brings.
+// eventRate is how often one app's users trigger an event (rate, in millionths a user and day), and
+// what it brings (price, in micros of USD).
 type eventRate struct{ app, event, rate, price int }
 
 // fill makes the events of the seed's apps.
@@ -75,6 +77,7 @@ func (c *Catalog) fill(seed int64, defs []eventDef, apps []App) {
 		apps []int
 	}
 	var owners []owner
+	// Find the apps of each event.
 	for d, def := range defs {
 		o := owner{def: d}
 		for i := range apps {
@@ -86,6 +89,7 @@ func (c *Catalog) fill(seed int64, defs []eventDef, apps []App) {
 			owners = append(owners, o)
 		}
 	}
+	// Make the record of each event, with its tokens and rates in each app.
 	for _, o := range owners {
 		def := defs[o.def]
 		rec := newEvent(def, "")
@@ -129,7 +133,7 @@ func compareID(e Event, slug string) int { return strings.Compare(e.ID, slug) }
 // slugOf returns the slug of an event name. If the name has no letter or digit that a slug may
 // hold, the slug is made of token.
 func (c *Catalog) slugOf(name, token string) string {
-	if c.named {
+	if c.nameSlugs {
 		return strings.ToLower(strings.Join(strings.Fields(name), " "))
 	}
 	plain := false

@@ -117,7 +117,7 @@ func (names *Names) nameCampaign(n, id int, campaign []Slice) {
 	}
 	name = strings.NewReplacer("{geo}", geo, "{os}", cmp.Or(systems[system], "ALL")).Replace(name)
 	for i := range campaign {
-		campaign[i].campaignNet, campaign[i].campaign = name, fmt.Sprintf("%s (%d)", name, id)
+		campaign[i].campaignNetwork, campaign[i].campaign = name, fmt.Sprintf("%s (%d)", name, id)
 		if name == "unknown" {
 			campaign[i].campaign = name
 		}

@@ -18,6 +18,8 @@ const FactColumns = "id, day, slice, first_slice, ts, engagement, reattributed, 
 // At returns SQL for the facts with first <= id < end, as they were at a moment of the emulator's
 // clock.
 func At(at time.Time, first, end int) string {
+	// later is the number of the first restatement that changed a fact after the moment; past_facts
+	// has the fact of the moment under it. Without one, the table facts has it.
 	now, ids := at.UnixNano(), fmt.Sprintf("p.id>=%d AND p.id<%d", first, end)
 	const later = "(SELECT min(number) FROM past_facts l WHERE l.id=p.id AND l.until>%d)"
 	return fmt.Sprintf("(SELECT %[1]s FROM facts p WHERE %[2]s AND "+later+" IS NULL UNION ALL SELECT %[1]s FROM "+

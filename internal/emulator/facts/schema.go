@@ -65,6 +65,7 @@ CREATE TABLE past_facts (` + strings.ReplaceAll(FactColumns, ",",
 CREATE TABLE declared_apps (app INTEGER PRIMARY KEY, token TEXT, name TEXT, platform TEXT, store_id TEXT, first_day INT);
 CREATE TABLE declared_events (position INTEGER PRIMARY KEY, app INT, event INT, name TEXT, token TEXT);`
 
+// factColumns is the number of FactColumns.
 const factColumns = 21
 
 // Insert writes rows of facts.
@@ -76,6 +77,7 @@ func Insert(ctx context.Context, tx *sql.Tx, list []Fact) error {
 	return store.Insert(ctx, tx, "facts", factColumns, values)
 }
 
+// appendValues appends the fact's values in the order of FactColumns.
 func (f *Fact) appendValues(values []any) []any {
 	return append(values, f.ID, f.Day, f.Slice, f.FirstSlice, f.Hour, f.Engagement, f.Reattributed, f.sandbox,
 		f.AdSource, f.salt, f.installs, f.clicks, f.impressions, f.sessions, f.dau, f.Spend, f.netSpend, f.netDrift,

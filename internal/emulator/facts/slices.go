@@ -21,7 +21,8 @@ type Slice struct {
 	OSName string
 	Texts  []string // its dimensions, in the order of TextColumns
 
-	country, network, campaign, campaignNet, partner string
+	// Values of the dimensions country_code, network, campaign, campaign_network and partner_name.
+	country, network, campaign, campaignNetwork, partner string
 
 	price       int  // what users cost and bring in its country, in percent of the ordinary
 	pricing     int  // how its traffic is paid for: one of PayInstall to PayEvent, or payNothing
@@ -29,7 +30,7 @@ type Slice struct {
 	arpu, adpu  int  // micros of USD that one user brings in the end, by purchases and by ads
 	retention   int  // quality of its users, in percent of the ordinary
 	networkData bool // the network reports its own numbers
-	own         bool // one of ownNetworks
+	ownNetwork  bool // network is one of ownNetworks
 }
 
 // ownNetworks are the networks that the service itself gives to users whom no link and no organic
@@ -75,13 +76,15 @@ func (names *Names) makeSlices(seed int64, origin, first int, osNames []string) 
 		s.adpu = r.Between(20_000, 600_000) * s.price / 100
 		out = append(out, s)
 	}
+	// Organic users.
 	for i, os := range osNames {
 		for j := range 4 {
 			add(Slice{OSName: os, country: countries[(j+i+origin)%len(countries)], network: organicNetwork,
-				campaign:    "unknown",
-				campaignNet: "unknown", partner: "Organic", weight: r.Between(40, 160)})
+				campaign:        "unknown",
+				campaignNetwork: "unknown", partner: "Organic", weight: r.Between(40, 160)})
 		}
 	}
+	// Campaigns.
 	campaigns := r.Between(16, 20)
 	for i := range campaigns {
 		n := networks[r.Below(len(networks))]
@@ -94,13 +97,14 @@ func (names *Names) makeSlices(seed int64, origin, first int, osNames []string) 
 		}
 		names.nameCampaign(i+origin*3, 1_000_000+origin*1000+i, out[begin:])
 	}
+	// The service's own networks.
 	for i, name := range ownNetworks {
 		name = strings.Replace(name, "%s", streamOf(seed, 15, name).Token(8), 1)
 		s := Slice{OSName: osNames[i%len(osNames)], country: countries[(i+origin)%len(countries)], network: name,
-			campaign:    "unknown",
-			campaignNet: "unknown", partner: "unknown", weight: r.Between(1, 12), own: true}
+			campaign:        "unknown",
+			campaignNetwork: "unknown", partner: "unknown", weight: r.Between(1, 12), ownNetwork: true}
 		if name == "Expired Attributions" { // this name is also the campaign's name and its ID
-			s.campaign, s.campaignNet = name, name
+			s.campaign, s.campaignNetwork = name, name
 		}
 		add(s)
 	}

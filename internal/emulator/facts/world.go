@@ -46,7 +46,7 @@ type World struct {
 	account atomic.Pointer[Account]
 
 	mu   sync.Mutex
-	made map[appDay]*making
+	made map[appDay]*generation // the pairs that were made, or are being made
 
 	paid paidDays
 }
@@ -54,23 +54,26 @@ type World struct {
 // appDay is a pair of an app's index and a day since 1970-01-01.
 type appDay struct{ app, day int }
 
-// making is the generation of one app's day.
-type making struct {
+// generation is the making of the facts of one app's day.
+type generation struct {
 	done chan struct{} // closed once the facts are committed, or err is set
 	err  error
 }
 
 // New makes the apps and events of a seed, under these names. Its data begins on firstDay.
 func New(seed int64, apps, firstDay int, names *Names) *World {
-	w := &World{Seed: seed, FirstDay: firstDay, made: map[appDay]*making{}}
+	w := &World{Seed: seed, FirstDay: firstDay, made: map[appDay]*generation{}}
 	w.populate(apps, names, Catalog{})
 	return w
 }
 
 // NameSlugs makes the events anew, with their names in small letters as their slugs. It is for a
 // world that isn't open yet.
-func (w *World) NameSlugs() { w.populate(w.Account().MadeUp, w.Account().names, Catalog{named: true}) }
+func (w *World) NameSlugs() {
+	w.populate(w.Account().MadeUp, w.Account().names, Catalog{nameSlugs: true})
+}
 
+// populate makes the account of the seed. events is a catalog without events, to be filled.
 func (w *World) populate(apps int, names *Names, events Catalog) {
 	a := &Account{Apps: names.makeApps(w.Seed, apps), MadeUp: apps, Catalog: events, names: names}
 	a.Catalog.fill(w.Seed, names.events, a.Apps)
@@ -153,8 +156,9 @@ func (w *World) version(more string) string {
 // others are making. It isn't cut short by a request's end: others may be waiting for the same
 // days.
 func (w *World) Ensure(apps []int, from, to int) error {
+	// Take the pairs that nobody has taken, and note those that others make.
 	var mine []appDay
-	var others []*making
+	var others []*generation
 	account := w.Account()
 	w.mu.Lock()
 	for day := from; day <= to; day++ {
@@ -167,11 +171,12 @@ func (w *World) Ensure(apps []int, from, to int) error {
 				others = append(others, m)
 				continue
 			}
-			w.made[k] = &making{done: make(chan struct{})}
+			w.made[k] = &generation{done: make(chan struct{})}
 			mine = append(mine, k)
 		}
 	}
 	w.mu.Unlock()
+	// Make the taken pairs, then wait for the others.
 	for len(mine) > 0 {
 		n := min(len(mine), daysPerCommit)
 		if err := w.make(mine[:n]); err != nil {
