@@ -7,6 +7,7 @@ var (
 	uninstalls     = share("f.installs", 350_000, 13)
 )
 
+// conversionMetrics count clicks, impressions, installs and what users do after them.
 var conversionMetrics = []Metric{
 	{Slug: "clicks", Label: "Clicks", Section: "Conversion", Row: "f.clicks"},
 	{Slug: "attribution_clicks", Label: "Clicks (Attribution)", Section: "Conversion", Row: "f.clicks"},
@@ -96,6 +97,7 @@ func byEach(assisted, all string) string {
 		277) + ") ELSE " + assisted + " END)"
 }
 
+// assistMetrics count engagements that came before the credited one, and what they assisted.
 var assistMetrics = []Metric{
 	{Slug: "click_based_qualifiers", Label: "Assisting Clicks", Section: "Conversion",
 		Row: share(assistedInstalls, 1_400_000, 277)},

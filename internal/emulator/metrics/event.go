@@ -81,7 +81,9 @@ var eventMetrics = []Metric{
 }
 
 // evEvents is SQL for an app's active users times the event's rate, which is in millionths of an
-// event. evCut70, evCut76 and evCut83 are these percentages of the events, rounded.
+// event. evSkadEst is SQL for the average estimate of the events of SKAdNetwork's installs.
+// evCut70, evCut76 and evCut83 are these percentages of the events, rounded; the four outcomes lie
+// between them.
 var (
 	evEvents  = "((f.dau*xe.rate+(f.salt*(xe.event*2+107))%1000000)/1000000)"
 	evSkadEst = "((" + skadInstalls + "*xe.rate*3+(f.salt*(xe.event*2+109))%1000000)/1000000)"

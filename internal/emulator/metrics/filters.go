@@ -11,7 +11,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
-// MetricOps are the filters m__op of metrics, and their operators in SQL.
+// MetricOps maps each op of a metric's filter <metric>__op to its operator in SQL.
 var MetricOps = map[string]string{"lt": "<", "lte": "<=", "gt": ">", "gte": ">=", "eq": "=", "ne": "<>"}
 
 // DimensionFilter keeps facts by the label of a dimension, whether or not the report shows it.
@@ -48,7 +48,7 @@ func (f factFilter) sql() (text string, arg any, err error) {
 // credited have to pass the filters of different dimensions.
 func (q *Query) KeepSlices(apps []facts.App) {
 	own, credited := factFilter{column: "f.slice", ids: []int{}}, factFilter{column: "f.first_slice", ids: []int{}}
-	all := 0
+	all := 0 // slices of all apps
 	for i := range apps {
 		ofUser, ofEngagement := 0, 0
 		labels := apps[i].Labels()
@@ -73,15 +73,15 @@ func (q *Query) KeepSlices(apps []facts.App) {
 		}
 	}
 	if len(own.ids) < all {
-		q.kept = append(q.kept, own)
+		q.sliceFilters = append(q.sliceFilters, own)
 	}
 	if q.FirstSource && len(credited.ids) < all {
-		q.kept = append(q.kept, credited)
+		q.sliceFilters = append(q.sliceFilters, credited)
 	}
 }
 
-// passes tells whether a slice passes the filters of the dimensions that the engagement decides, or
-// of the others.
+// passes tells whether a slice passes the filters of the dimensions that the engagement decides (if
+// attributed is true), or those of the others. Filters of dates aren't asked.
 func (q *Query) passes(s *facts.Slice, attributed bool) bool {
 	for _, f := range q.Filters {
 		d := f.Dimension
@@ -110,8 +110,9 @@ func (q *Query) factFilters(s span) []factFilter {
 		}
 	}
 	if dates == nil {
-		return q.kept
+		return q.sliceFilters
 	}
+	// Dates are compared hour by hour, as the report shows them.
 	hours := factFilter{"f.ts", []int{}}
 	for hour := s.hours.First; hour <= s.hours.Last; hour++ {
 		shown := time.Unix(int64(hour)*3600+int64(offsetAt(q.Zone, hour))+int64(s.shift)*facts.DaySeconds, 0).UTC()
@@ -123,7 +124,7 @@ func (q *Query) factFilters(s span) []factFilter {
 			hours.ids = append(hours.ids, hour)
 		}
 	}
-	return append(q.kept[:len(q.kept):len(q.kept)], hours)
+	return append(q.sliceFilters[:len(q.sliceFilters):len(q.sliceFilters)], hours)
 }
 
 // fold makes texts equal that differ in case only, by Unicode's simple folding: each letter by

@@ -16,7 +16,7 @@ import (
 // days.
 type CohortPeriod struct {
 	Token      string
-	start, End int // first and last day of age that it covers
+	start, End int // first and last day that it covers, counted from the install, which is day 0
 }
 
 // ParseCohortPeriod reads the {p} of a slug, such as d7; ok is false when it isn't one.

@@ -13,9 +13,9 @@ import (
 type CohortBase struct {
 	Slug   string
 	Kind   Kind
-	Amount string
-	Half   int
-	Salt   int
+	Amount string // SQL
+	Half   int    // days
+	Salt   int    // what multiplies a fact's salt before rounding, like factor of share; unused for money
 }
 
 // cohortBases are what the cohorts of all apps accumulate.

@@ -10,6 +10,7 @@ import (
 // ad_revenue_sources leaves out.
 var adImpressions = "({ads}*" + share("f.dau", 5_300_000, 137) + ")"
 
+// revenueMetrics are revenue, and what is set against cost.
 var revenueMetrics = []Metric{
 	{Slug: "revenue_events", Label: "Revenue events", Section: "Revenue", Row: share("f.dau", 60_000, 131)},
 	{Slug: "revenue", Label: "In-app revenue", Kind: Money, Section: "Revenue", Row: "f.revenue"},
@@ -53,6 +54,7 @@ var revenueMetrics = []Metric{
 		Formula: "incremental_revenue/cost"},
 }
 
+// costMetrics are ad spend by way of paying, and its quotients.
 var costMetrics = []Metric{
 	{Slug: "click_cost", Label: "Click Cost", Kind: Money, Section: "Cost", Row: "(f.pricing=2)*f.spend"},
 	{Slug: "impression_cost", Label: "Impression Cost", Kind: Money, Section: "Cost", Row: "(f.pricing=3)*f.spend"},
@@ -75,18 +77,18 @@ var costMetrics = []Metric{
 func makeAdSourceMetrics() []Metric {
 	var out []Metric
 	for n, src := range facts.AdSources {
-		of := fmt.Sprintf("(f.ad_source=%d)*", n)
+		ofSource := fmt.Sprintf("(f.ad_source=%d)*", n)
 		add := func(slug, label string, k Kind, formula, row string) {
 			out = append(out, Metric{Slug: fmt.Sprintf(slug, src.Slug), Label: fmt.Sprintf(label, src.Name), Kind: k,
 				Section: "Revenue", Formula: formula, Row: row})
 		}
-		add("ad_revenue_%s", "Ad Revenue (%s)", Money, "", of+"f.ad_revenue")
-		add("ad_impressions_%s", "Ad Impressions (%s)", Count, "", of+adImpressions)
-		add("cohort_ad_revenue_%s", "Ad Revenue (Cohort) (%s)", Money, "", of+"{until_now:ad_revenue}")
+		add("ad_revenue_%s", "Ad Revenue (%s)", Money, "", ofSource+"f.ad_revenue")
+		add("ad_impressions_%s", "Ad Impressions (%s)", Count, "", ofSource+adImpressions)
+		add("cohort_ad_revenue_%s", "Ad Revenue (Cohort) (%s)", Money, "", ofSource+"{until_now:ad_revenue}")
 		add("ad_rpm_%s", "Ad RPM (%s)", Money, fmt.Sprintf("(ad_revenue_%[1]s/ad_impressions_%[1]s)*1000", src.Slug),
 			"")
-		add("ad_revenue_%s_{p}", "{P} Ad Revenue (%s)", Money, "", of+"{inside:ad_revenue}")
-		add("ad_impressions_%s_{p}", "{P} Ad Impressions (%s)", Count, "", of+"{inside:ad_impressions}")
+		add("ad_revenue_%s_{p}", "{P} Ad Revenue (%s)", Money, "", ofSource+"{inside:ad_revenue}")
+		add("ad_impressions_%s_{p}", "{P} Ad Impressions (%s)", Count, "", ofSource+"{inside:ad_impressions}")
 	}
 	return out
 }

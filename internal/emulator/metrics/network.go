@@ -8,14 +8,16 @@ var (
 	skanSpend          = onIOS(networkSpend + "*2/5")
 )
 
-// networkSpend is the ad spend that the network reports when the day has its present age: off by
-// net_drift at first, final when the day is 14 days old.
+// networkSpend is SQL for the ad spend that the network reports when the day has its present age:
+// off by net_drift at first, final when the day is 14 days old. unknownSpend is its part of unknown
+// source.
 const (
 	networkSpend = "(f.net_spend+f.net_spend*f.net_drift/1000000*max(0,14-{age})/14)"
 	unknownSpend = "(" + networkSpend + "/50)"
 )
 
-// Of each quantity, the SKAN, non-SKAN and unknown parts add up to the whole.
+// networkMetrics are networks' own numbers. The SKAN, non-SKAN and unknown parts of each quantity
+// add up to the whole.
 var networkMetrics = []Metric{
 	{Slug: "network_cost", Label: "Ad Spend (Network)", Kind: Money, Section: "Cost", Row: networkSpend},
 	{Slug: "network_installs", Label: "Installs (Network)", Section: "Conversion", Row: networkInstalls},

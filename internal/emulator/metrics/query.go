@@ -53,7 +53,7 @@ type Query struct {
 
 	At time.Time // the facts as they were then, by the emulator's clock; zero: as they are
 
-	kept []factFilter // made from Filters, except those of dates
+	sliceFilters []factFilter // made by KeepSlices from Filters, except those of dates
 }
 
 // A SortKey is one of the columns that the rows are sorted by.
@@ -68,9 +68,9 @@ type Hours struct{ First, Last int }
 // span is a range of facts that a query reads: its period, or the one to compare it with, whose
 // dates are shown shift days later than they are.
 type span struct {
-	hours Hours  // empty when last < first
+	hours Hours  // empty when Last < First
 	local string // SQL for the fact's local time in seconds
-	shift int
+	shift int    // days
 }
 
 // Spans returns the span of the query's period and, if there is one, that of the period to compare
@@ -104,8 +104,8 @@ func (s span) UTCDays() Period {
 	return Period{facts.FloorDiv(s.hours.First, 24), facts.FloorDiv(s.hours.Last, 24)}
 }
 
-// shown returns SQL for the local time that a fact is shown at.
-func (s span) shown() string {
+// shownTime returns SQL for the local time that a fact is shown at, in seconds.
+func (s span) shownTime() string {
 	if s.shift == 0 {
 		return s.local
 	}
@@ -134,8 +134,8 @@ func (q *Query) groupsBy(slug string) bool {
 	return slices.ContainsFunc(q.Dimensions, func(d Dimension) bool { return d.Slug == slug })
 }
 
-// Period is an inclusive range of days since 1970-01-01, in the report's zone. It is empty when to
-// < from.
+// Period is an inclusive range of days since 1970-01-01, in the report's zone. It is empty when
+// To < From.
 type Period struct{ From, To int }
 
 // Days returns the number of days; 0 when the period is empty.

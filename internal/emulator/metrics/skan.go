@@ -16,6 +16,7 @@ var (
 	directConversions = share(directInstalls, 740_000, 347)
 )
 
+// skanMetrics count installs and conversion values of SKAdNetwork.
 var skanMetrics = []Metric{
 	{Slug: "skad_conversion_values", Label: "Conversion Value", Section: "Conversion Values", Hidden: true,
 		Formula: "valid_conversions"},
@@ -74,8 +75,9 @@ const (
 func makeSkanRanges() []Metric {
 	var out []Metric
 	for _, f := range []struct {
-		prefix, label, direct, whole string
-		factor                       int
+		prefix, label, direct string
+		whole                 string // row expression that the values add up to
+		factor                int    // see share
 	}{
 		{"conversion_", "", "", validConversions, 353},
 		{"skad_direct_conversion_", "Direct ", "Direct ", directConversions, 359},
@@ -98,6 +100,7 @@ func makeSkanRanges() []Metric {
 				Section: "6 " + f.direct + "Conversion Events (6 Bit)", Formula: strings.Join(values, "+")})
 		}
 	}
+	// Each conversion_ metric is also known as skad_conversion_.
 	for _, d := range out {
 		if strings.HasPrefix(d.Slug, "conversion_") {
 			d.Slug, d.Formula, d.Row, d.Hidden = "skad_"+d.Slug, d.Slug, "", true
@@ -145,6 +148,7 @@ func weighted(prefix string) string {
 	return strings.Join(terms, "+")
 }
 
+// skadPurchases is SQL for the average estimate of purchases in valid conversions.
 var skadPurchases = share(validConversions, 350_000, 349)
 
 // skanRevenueMetrics are what conversion values say of revenue: a value stands for a range, so

@@ -18,13 +18,13 @@ type Statement struct {
 // sqlBuilder writes the grouping of one span. It collects the sums that formulas ask for: every
 // distinct row expression is summed once.
 type sqlBuilder struct {
-	q      *Query
+	query  *Query
 	span   span
 	name   string            // begins the names of its columns
 	rows   *strings.Replacer // replaces placeholders that depend on the query only
-	sums   []string
-	known  map[string]int
-	events []int // numbers of the events whose rows are joined
+	sums   []string          // aggregates, each AS the name of its column
+	known  map[string]int    // indexes in sums, by aggregate
+	events []int             // numbers of the events whose rows are joined
 }
 
 // The names of the two groupings that a statement may have.
@@ -42,6 +42,7 @@ func (g *Glossary) Build(q *Query) (Statement, error) {
 	for i := range q.Dimensions {
 		columns = append(columns, fmt.Sprintf("s_g%d", i))
 	}
+	// Write the formulas of the metrics, over the sums of each span.
 	var builders []*sqlBuilder
 	for i, s := range q.Spans() {
 		b := newBuilder(q, s, []string{reportName, comparisonName}[i])
@@ -55,6 +56,7 @@ func (g *Glossary) Build(q *Query) (Statement, error) {
 			st.Units = append(st.Units, e.unit)
 		}
 	}
+	// Write the conditions on groups: filters of metrics, and maturity.
 	main := builders[0]
 	var bounds []any
 	for _, f := range q.Bounds {
@@ -69,6 +71,7 @@ func (g *Glossary) Build(q *Query) (Statement, error) {
 		lastDay := main.aggregate("MAX("+main.span.local+"/86400)", Whole)
 		keep = append(keep, fmt.Sprintf("%d-%s>%d", q.ZoneToday, lastDay.sql, end))
 	}
+	// Put the outer query around the inner ones.
 	var text strings.Builder
 	text.WriteString("SELECT " + strings.Join(columns, ", ") + " FROM ")
 	for i, b := range builders {
@@ -141,7 +144,7 @@ func (q *Query) order() string {
 
 // newBuilder begins the grouping of a span; name begins the names of its columns.
 func newBuilder(q *Query, s span, name string) *sqlBuilder {
-	b := &sqlBuilder{q: q, span: s, name: name, known: map[string]int{}}
+	b := &sqlBuilder{query: q, span: s, name: name, known: map[string]int{}}
 	cost := "f.spend"
 	switch q.SpendMode {
 	case "network":
@@ -158,11 +161,11 @@ func newBuilder(q *Query, s span, name string) *sqlBuilder {
 // that the hour that a zone repeats in autumn gives two rows. Those of a comparison can't be,
 // because it is joined by labels.
 func (b *sqlBuilder) inner() (string, []any, error) {
-	q := b.q
+	q := b.query
 	var columns, group []string
 	for i, d := range q.Dimensions {
 		name := fmt.Sprintf("%s_g%d", b.name, i)
-		columns = append(columns, q.label(d, b.span.shown())+" AS "+name)
+		columns = append(columns, q.label(d, b.span.shownTime())+" AS "+name)
 		group = append(group, name)
 	}
 	if b.name == reportName && q.groupsBy("hour") {
@@ -187,7 +190,7 @@ func (b *sqlBuilder) inner() (string, []any, error) {
 
 // where returns the conditions on a fact and its slice, with their arguments.
 func (b *sqlBuilder) where() (string, []any, error) {
-	q, hours, days := b.q, b.span.hours, b.span.UTCDays()
+	q, hours, days := b.query, b.span.hours, b.span.UTCDays()
 	keep := []string{
 		fmt.Sprintf("f.id>=%d AND f.id<%d", facts.FirstFactID(days.From), facts.FirstFactID(days.To+1)),
 		fmt.Sprintf("f.ts BETWEEN %d AND %d", hours.First, hours.Last),
@@ -216,12 +219,14 @@ func numbers(ids []int) string {
 	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ids)), ","), "[]")
 }
 
-// amounts returns the replacements that bring every amount into the report's currency and mode at
-// its source, so that all that is derived from it stays exactly additive.
+// amounts returns pairs of what stands in row expressions and what replaces it: the placeholders
+// {age}, {ads}, {credited} and {users}, and every column of an amount. Amounts are brought into the
+// report's currency and mode at their source, so that all that is derived from them stays exactly
+// additive.
 func (b *sqlBuilder) amounts() []string {
-	ads := b.q.adFactor()
-	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.q.Today), "{ads}", ads, "{credited}", b.q.credited(),
-		"{users}", b.q.users()}
+	ads := b.query.adFactor()
+	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.query.Today), "{ads}", ads, "{credited}", b.query.credited(),
+		"{users}", b.query.users()}
 	for _, c := range []string{"f.spend", "f.net_spend"} {
 		out = append(out, c, b.converted(c))
 	}
@@ -240,18 +245,18 @@ func (b *sqlBuilder) amounts() []string {
 
 // converted returns SQL for an amount in the report's currency, truncated to micros.
 func (b *sqlBuilder) converted(column string) string {
-	if b.q.Currency.Num == b.q.Currency.Den {
+	if b.query.Currency.Num == b.query.Currency.Den {
 		return column
 	}
-	return fmt.Sprintf("(%s*%d/%d)", column, b.q.Currency.Num, b.q.Currency.Den)
+	return fmt.Sprintf("(%s*%d/%d)", column, b.query.Currency.Num, b.query.Currency.Den)
 }
 
 // gross returns SQL for an amount of in-app revenue: the part that iap_revenue_mode asks for.
 func (b *sqlBuilder) gross(column string) string {
-	if b.q.IAPPercent == 100 {
+	if b.query.IAPPercent == 100 {
 		return b.converted(column)
 	}
-	return fmt.Sprintf("(%s*%d/100)", b.converted(column), b.q.IAPPercent)
+	return fmt.Sprintf("(%s*%d/100)", b.converted(column), b.query.IAPPercent)
 }
 
 // sum adds a column's row expression to the sums over a group, and returns the column that has it.
@@ -271,8 +276,8 @@ func (b *sqlBuilder) sum(c Column) expr {
 		row = strings.ReplaceAll(row, "xe.price", b.gross(alias+"price"))
 		row = strings.ReplaceAll(row, "xe.", alias)
 	}
-	if b.q.Maturity == "mature" && c.Def.IsCohort() {
-		row = fmt.Sprintf("(%d-%s/86400>%d)*(%s)", b.q.ZoneToday, b.span.local, c.Period.End, row)
+	if b.query.Maturity == "mature" && c.Def.IsCohort() {
+		row = fmt.Sprintf("(%d-%s/86400>%d)*(%s)", b.query.ZoneToday, b.span.local, c.Period.End, row)
 	}
 	u := Whole
 	if c.Def.Kind == Money {

@@ -59,11 +59,12 @@ func share(column string, ppm, factor int) string {
 	return fmt.Sprintf("((%s*%d+(f.salt*%d)%%1000000)/1000000)", column, ppm, factor)
 }
 
-// part is what lies between two running shares of a whole. Parts that share a factor and touch each
-// other from 0 to 1,000,000 add up to the whole, and none is below 0.
+// part returns SQL for what lies between two running shares of a column, in parts per million.
+// Parts that share a factor and touch each other from 0 to 1,000,000 add up to the whole, and none
+// is below 0.
 func part(column string, from, to, factor int) string {
 	return "(" + share(column, to, factor) + "-" + share(column, from, factor) + ")"
 }
 
-// onIOS is row for iOS, else 0.
+// onIOS returns SQL that is row on iOS, else 0.
 func onIOS(row string) string { return "(CASE WHEN d.os_name='ios' THEN " + row + " ELSE 0 END)" }
