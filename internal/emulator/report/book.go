@@ -22,23 +22,23 @@ type Movement struct {
 	Was    string            `json:"was"` // as reports show it; "0" or "0.0" for a row that wasn't there
 	Is     string            `json:"is"`
 	Delta  string            `json:"delta"` // exact
-	// The restatements of this moment, counted from 1. Without any, the clock alone changed it.
+	// Numbers of the restatements of this moment, from 1. Without any, the clock alone changed it.
 	By []int `json:"by,omitempty"`
 }
 
-// book reads what a report of sums says at one moment after the other. It doesn't go through a CSV:
-// its numbers are the integers that SQLite adds up.
-type book struct {
-	s     *Service
-	v     url.Values
-	last  time.Time // the time to which relative dates are relative
-	names []string
-	units []metrics.Unit
-	slugs []string // of metrics
-	day   int      // place of the dimension day, or -1
+// sumsReport reads what a report of sums says at one moment after the other. It doesn't go through
+// a CSV: its numbers are the integers that SQLite adds up.
+type sumsReport struct {
+	service *Service
+	params  url.Values     // of the report
+	last    time.Time      // the time to which relative dates are relative
+	names   []string       // slugs of the dimensions
+	slugs   []string       // slugs of the metrics
+	units   []metrics.Unit // of the metrics
+	day     int            // index of the dimension day, or -1
 }
 
-// entry is a row of the report.
+// entry is a row of the report: the values of its dimensions, and those of its metrics.
 type entry struct {
 	labels []string
 	cells  []int64
@@ -47,11 +47,11 @@ type entry struct {
 // Totals returns the rows of a report of sums, by their dimensions joined by "|", as they were at a
 // moment of the emulator's clock.
 func (s *Service) Totals(ctx context.Context, v url.Values, at time.Time) (map[string]map[string]string, error) {
-	b, err := s.openBook(v, at)
+	b, err := s.newSumsReport(v, at)
 	if err != nil {
 		return nil, err
 	}
-	_, entries, err := b.at(ctx, at, nil)
+	_, entries, err := b.rowsAt(ctx, at, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -69,14 +69,14 @@ func (s *Service) Totals(ctx context.Context, v url.Values, at time.Time) (map[s
 // Book lists what changed in a report of sums after since, up to and including until, by the clock
 // and by restatements, in the order of time, then of the rows. A day that appears is no change.
 func (s *Service) Book(ctx context.Context, v url.Values, since, until time.Time) ([]Movement, error) {
-	b, err := s.openBook(v, until)
+	b, err := s.newSumsReport(v, until)
 	if err != nil {
 		return nil, err
 	}
 	if b.day < 0 {
 		return nil, fmt.Errorf("the book goes by day: name it in dimensions")
 	}
-	today, known, err := b.at(ctx, since, nil)
+	today, known, err := b.rowsAt(ctx, since, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +85,9 @@ func (s *Service) Book(ctx context.Context, v url.Values, since, until time.Time
 		return nil, err
 	}
 	var out []Movement
+	// Go from moment to moment, and compare the rows of then with those known before.
 	for _, m := range b.moments(restated, since, until) {
-		newest, now, err := b.at(ctx, m.at, &m.days)
+		newest, now, err := b.rowsAt(ctx, m.at, &m.days)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +116,7 @@ func (s *Service) Book(ctx context.Context, v url.Values, since, until time.Time
 }
 
 // compare returns what changed in a row.
-func (b *book) compare(m moment, labels []string, was, is entry) (out []Movement) {
+func (b *sumsReport) compare(m moment, labels []string, was, is entry) (out []Movement) {
 	for i, slug := range b.slugs {
 		var from, to int64
 		if was.cells != nil {
@@ -145,26 +146,27 @@ func merged(a, b map[string]entry) map[string]entry {
 }
 
 // print returns a number as reports show it.
-func (b *book) print(n int64, metric int) string {
+func (b *sumsReport) print(n int64, metric int) string {
 	text, _ := appendNumber(nil, n, b.units[metric]) // an integer is always printed
 	return string(text)
 }
 
-// openBook reads the parameters of the report that a book is about.
-func (s *Service) openBook(v url.Values, last time.Time) (*book, error) {
+// newSumsReport reads the parameters of a report of sums.
+func (s *Service) newSumsReport(v url.Values, last time.Time) (*sumsReport, error) {
 	account := s.world.Account()
-	b := &book{s: &Service{s.opts, s.world, account, s.glossary.With(&account.Catalog)}, v: maps.Clone(v), last: last}
+	b := &sumsReport{service: &Service{s.opts, s.world, account, s.glossary.With(&account.Catalog)},
+		params: maps.Clone(v), last: last}
 	if v.Get("dimensions") == "" {
-		b.v.Set("dimensions", "day")
+		b.params.Set("dimensions", "day")
 	}
-	q, bad := b.s.parse(b.v, last)
+	q, bad := b.service.parse(b.params, last)
 	if bad != nil {
 		return nil, bad
 	}
-	if q.Compared || !b.s.glossary.Sums(q.Metrics) {
+	if q.Compared || !b.service.glossary.Sums(q.Metrics) {
 		return nil, fmt.Errorf("the book has sums only: no quotient, no difference without a sign, no comparison")
 	}
-	b.v.Set("date_period", dayText(q.Period.From)+":"+dayText(q.Period.To))
+	b.params.Set("date_period", dayText(q.Period.From)+":"+dayText(q.Period.To))
 	for _, d := range q.Dimensions {
 		b.names = append(b.names, d.Slug)
 	}
@@ -175,11 +177,11 @@ func (s *Service) openBook(v url.Values, last time.Time) (*book, error) {
 	return b, nil
 }
 
-// at returns the rows of the report at a moment, for all its days or those given, and the newest
-// day that has facts then.
-func (b *book) at(ctx context.Context, at time.Time, days *metrics.Period) (today string, rows map[string]entry,
-	err error) {
-	q, bad := b.s.parse(b.v, at)
+// rowsAt returns the rows of the report at a moment, for all its days or those given, and the
+// newest day that has facts then.
+func (b *sumsReport) rowsAt(ctx context.Context, at time.Time, days *metrics.Period) (today string,
+	rows map[string]entry, err error) {
+	q, bad := b.service.parse(b.params, at)
 	if bad != nil {
 		return "", nil, bad
 	}
@@ -190,7 +192,7 @@ func (b *book) at(ctx context.Context, at time.Time, days *metrics.Period) (toda
 			return today, rows, nil
 		}
 	}
-	err = b.s.run(ctx, &q.Query, func(st metrics.Statement, found *sql.Rows) error {
+	err = b.service.run(ctx, &q.Query, func(st metrics.Statement, found *sql.Rows) error {
 		b.units = st.Units
 		list := newRows(found, len(q.Dimensions)+len(st.Units), nil)
 		for list.next() {

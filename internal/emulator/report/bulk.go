@@ -14,9 +14,10 @@ import (
 // row's number only. Each has a campaign of its own; without that dimension keys may repeat.
 func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 	q.Compared = false // made-up rows have nothing to be compared with
-	skip := q.dropped(x.Fault)
-	s.leaveOut(q, r.URL.Query(), x.Fault)
-	lie := q.lie(x.Fault)
+	skip := q.droppedColumn(x.Fault)
+	s.leaveOutApp(q, r.URL.Query(), x.Fault)
+	silent := q.silentFault(x.Fault)
+	// Collect the slices whose texts the rows have.
 	var slices []*facts.Slice
 	for _, i := range q.Apps {
 		for j := range s.account.Apps[i].Slices {
@@ -27,9 +28,11 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 		x.WriteHeader(http.StatusNoContent)
 		return
 	}
+	// Write the header.
 	body := x.Body(r, wire.CSV)
 	w := newCSV(body, x.Readings)
 	w.header(q.reportColumns(make([]metrics.Unit, len(q.Metrics)), x.Fault))
+	// Write the rows.
 	days := q.Period.Days()
 	rnd := facts.NewRandom(s.world.Seed, 6)
 	dates := make([]string, len(q.Dimensions)) // labels of the current day
@@ -37,7 +40,7 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 	lastDay, hour := -1, ""
 	var sl *facts.Slice
 	row := 0
-	label := func(i int) string {
+	label := func(i int) string { // of the current row's i-th dimension
 		switch d := &q.Dimensions[i]; {
 		case d.Slug == "hour":
 			return dates[i] + hour
@@ -74,7 +77,7 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 		for i := range cells {
 			cells[i] = int64(rnd.Next() >> 1)
 		}
-		times, halve := lie.of(label)
+		times, halve := silent.effect(label)
 		for range times {
 			for i := range q.Dimensions {
 				if i != skip {
@@ -86,7 +89,7 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 				if at == skip {
 					continue
 				}
-				w.made(v, q.Metrics[i].Def.Kind, halve && at == lie.halved)
+				w.madeUp(v, q.Metrics[i].Def.Kind, halve && at == silent.halved)
 			}
 			if x.Fault.Drifts(wire.DriftExtra) {
 				w.whole(0)
@@ -102,7 +105,7 @@ func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 }
 
 // made writes a made-up value of a metric, or half of it.
-func (w *csvWriter) made(v int64, k metrics.Kind, halve bool) {
+func (w *csvWriter) madeUp(v int64, k metrics.Kind, halve bool) {
 	switch k {
 	case metrics.Count, metrics.Seconds:
 		v %= 5_000

@@ -13,9 +13,9 @@ type column struct {
 	slug  string              // with the change of a drift fault
 	head  string              // in the CSV's first line
 	cell  int                 // its index in a row; -1 for the extra column of a drift fault, which has zeros
-	show  func(string) string // of a dimension: its value as the service writes it; nil: as it is
-	text  bool                // a dimension
-	whole bool                // a metric of integers
+	show  func(string) string // writes a dimension's value in the service's form; nil: it stays as it is
+	text  bool                // the column is a dimension
+	whole bool                // the column is a metric of integers
 	unit  metrics.Unit
 }
 
@@ -29,7 +29,7 @@ func (q *request) reportColumns(units []metrics.Unit, f *wire.Fault) []column {
 			c.head = labels[i]
 		}
 		if c.text {
-			c.show = q.shown(i)
+			c.show = q.labelWriter(i)
 		} else {
 			c.unit = units[i-len(q.Dimensions)]
 			c.whole = c.unit == metrics.Whole
@@ -49,7 +49,7 @@ func (q *request) reportColumns(units []metrics.Unit, f *wire.Fault) []column {
 	return out
 }
 
-// value is the column's cell of a row: a string, an int64 or a float64.
+// value returns the column's cell of a row: a string, an int64 or a float64.
 func (c column) value(row []any) any {
 	if c.cell < 0 {
 		return int64(0)
@@ -60,9 +60,9 @@ func (c column) value(row []any) any {
 	return row[c.cell]
 }
 
-// readRows reads the request for a report, and refuses it in bulk mode. If it returns nil, it has
-// already answered with an error.
-func (s *Service) readRows(x *wire.Exchange, r *http.Request) *request {
+// readUnlessBulk reads the request for a report, and refuses it in bulk mode. If it returns nil, it
+// has already answered with an error.
+func (s *Service) readUnlessBulk(x *wire.Exchange, r *http.Request) *request {
 	if s.opts.Bulk > 0 {
 		x.Fail(wire.BadRequest("%s isn't served in bulk mode: only csv_report is", r.URL.Path))
 		return nil

@@ -17,8 +17,8 @@ type csvWriter struct {
 	out   io.Writer
 	form  csvForm
 	buf   []byte
-	cells int // of the current line
-	err   error
+	cells int   // of the current line
+	err   error // the first error of a write
 }
 
 // csvPiece is how many bytes are gathered before they are written out.
@@ -50,6 +50,7 @@ func appendText(b []byte, s string) []byte {
 	return appendQuoted(b, s)
 }
 
+// appendQuoted appends a text between quotes.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	b = append(b, strings.ReplaceAll(s, `"`, `""`)...)
@@ -59,13 +60,13 @@ func appendQuoted(b []byte, s string) []byte {
 // whole writes an integer.
 func (w *csvWriter) whole(n int64) {
 	w.sep()
-	w.figure(strconv.AppendInt(w.buf, n, 10))
+	w.setNumber(strconv.AppendInt(w.buf, n, 10))
 }
 
 // micros prints millionths with one to six decimals.
 func (w *csvWriter) micros(n int64) {
 	w.sep()
-	w.figure(appendMicros(w.buf, n))
+	w.setNumber(appendMicros(w.buf, n))
 }
 
 // appendMicros appends millionths as a decimal of one to six places.
@@ -89,7 +90,7 @@ func appendMicros(b []byte, n int64) []byte {
 func (w *csvWriter) number(v any, u metrics.Unit) error {
 	w.sep()
 	b, err := appendNumber(w.buf, v, u)
-	w.figure(b)
+	w.setNumber(b)
 	return err
 }
 

@@ -20,13 +20,13 @@ var dependencyRules = []struct{ name, id string }{
 
 // dependencies finds the ids behind the names of a report's rows. A name that has several, as a
 // network's campaign may in several apps, shows the first.
-type dependencies struct{ ids []dependency }
+type dependencies struct{ list []dependency }
 
 // dependency is one ID with its values, by the row's cells that it depends on.
 type dependency struct {
 	slug  string
-	cells []int               // of a row: what the id depends on
-	known map[string][]string // by these cells, joined
+	cells []int               // indexes of the row's cells that the ID depends on
+	known map[string][]string // values of the ID, by these cells, joined
 }
 
 // dependencies collects the IDs behind the names that the report shows.
@@ -34,10 +34,10 @@ func (s *Service) dependencies(q *request) *dependencies {
 	out := &dependencies{}
 	for _, rule := range dependencyRules {
 		n := slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == rule.name })
-		if n < 0 || slices.ContainsFunc(out.ids, func(d dependency) bool { return d.slug == rule.id }) {
+		if n < 0 || slices.ContainsFunc(out.list, func(d dependency) bool { return d.slug == rule.id }) {
 			continue
 		}
-		out.ids = append(out.ids, s.dependency(q, rule.id, q.Dimensions[n].Attributed))
+		out.list = append(out.list, s.dependency(q, rule.id, q.Dimensions[n].Attributed))
 	}
 	return out
 }
@@ -67,11 +67,11 @@ func (s *Service) dependency(q *request, id string, attributed bool) dependency 
 	return d
 }
 
-// of returns a row's attr_dependency. Its values are texts, except app_network, which is a list,
-// because an app has several stores.
-func (d *dependencies) of(row []any) map[string]any {
+// forRow returns a row's attr_dependency. Its values are texts, except app_network, which is a
+// list, because an app has several stores.
+func (d *dependencies) forRow(row []any) map[string]any {
 	out := map[string]any{}
-	for _, id := range d.ids {
+	for _, id := range d.list {
 		var key strings.Builder
 		for _, c := range id.cells {
 			text, _ := row[c].(string) // dimensions are texts

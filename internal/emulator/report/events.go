@@ -65,7 +65,7 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 	}
 }
 
-// narrowed keeps the listed apps of a record and their tokens.
+// narrowed returns a record with only the listed apps and their tokens.
 func narrowed(e facts.Event, apps []string) facts.Event {
 	mapping := map[string][]string{}
 	tokens, owners := []string{}, []string{}
@@ -80,7 +80,7 @@ func narrowed(e facts.Event, apps []string) facts.Event {
 	return e
 }
 
-// eventsAnswer is the list in the form of the chosen readings.
+// eventsAnswer returns the list in the form of the chosen readings.
 func eventsAnswer(records []facts.Event, chosen reading.Set) any {
 	if len(records) == 0 && chosen.Is(reading.EventsEmpty, "null") {
 		return nil
@@ -99,7 +99,7 @@ func eventsAnswer(records []facts.Event, chosen reading.Set) any {
 	return list
 }
 
-// eventFields is a record as one of the other forms has it.
+// eventFields returns the fields that a record has in one of the other forms.
 func eventFields(rec facts.Event, form string) map[string]any {
 	fields := map[string]any{"id": rec.ID, "name": rec.Name, "app_token": rec.AppToken, "tokens": rec.Tokens,
 		"is_skad_event": rec.IsSkadEvent}

@@ -118,7 +118,7 @@ func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 		return nil
 	}
 	if target == "app_token" && op == "in" {
-		dataless := f.Keeps(withoutData)
+		dataless := f.Keeps(withoutData) // the list has the app without data
 		switch s.opts.Readings.Of(reading.AppWithoutData) {
 		case "none":
 			dataless = false
@@ -185,11 +185,12 @@ func channelIDs(list []string) (out []string) {
 	return out
 }
 
-var number = lazy.Regexp(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+// numberForm matches a decimal, with an exponent or without.
+var numberForm = lazy.Regexp(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
 // parseNumber reads a bound: a decimal, with an exponent or without.
 func parseNumber(s string) (float64, bool) {
 	s = strings.TrimSpace(s) // a "+" that was sent unescaped arrives as a blank
 	x, err := strconv.ParseFloat(s, 64)
-	return x, err == nil && number().MatchString(s)
+	return x, err == nil && numberForm().MatchString(s)
 }

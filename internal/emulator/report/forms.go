@@ -11,15 +11,15 @@ import (
 
 // csvForm is the form of an answer's CSV, as far as the interface document leaves it open.
 type csvForm struct {
-	lineEnd string
-	quoted  bool   // every cell is quoted
-	blank   bool   // a blank line ends the answer
-	numbers string // the reading of report-numbers
-	none    string // written in place of zero if noneSet
-	noneSet bool
-	upper   bool // the header is in capitals
-	more    bool // there is a column that nobody asked for
-	cut     bool // names of campaigns end with half a character
+	lineEnd     string
+	quoted      bool   // every cell is quoted
+	blank       bool   // a blank line ends the answer
+	numbers     string // the reading of report-numbers
+	zero        string // written in place of 0 if replaceZero is set
+	replaceZero bool
+	upper       bool // the header is in capitals
+	more        bool // there is a column that nobody asked for
+	cut         bool // names of campaigns end with half a character
 }
 
 // newCSV begins an answer in the form of the chosen readings.
@@ -29,8 +29,8 @@ func newCSV(out io.Writer, chosen reading.Set) *csvWriter {
 		numbers: chosen.Of(reading.ReportNumbers), upper: chosen.Is(reading.ReportHeader, "upper"),
 		more: chosen.Is(reading.MoreColumns, "one"), cut: chosen.Is(reading.CutTexts, "cut"),
 	}
-	form.none, form.noneSet = map[string]string{"empty": "", "null": "null", "nan": "NaN"}[chosen.Of(reading.NoNumber)],
-		!chosen.Is(reading.NoNumber, "zero")
+	form.zero = map[string]string{"empty": "", "null": "null", "nan": "NaN"}[chosen.Of(reading.NoNumber)]
+	form.replaceZero = !chosen.Is(reading.NoNumber, "zero")
 	if chosen.Is(reading.ReportForm, "crlf") {
 		form.lineEnd = "\r\n"
 	}
@@ -41,7 +41,7 @@ func newCSV(out io.Writer, chosen reading.Set) *csvWriter {
 	return w
 }
 
-// arranged puts the columns of a CSV in the order of the chosen reading.
+// arranged returns the columns of a CSV in the order of the chosen reading.
 func arranged(columns []column, chosen reading.Set) []column {
 	if !chosen.Is(reading.ReportHeader, "metrics-first") {
 		return columns
@@ -79,10 +79,10 @@ func (w *csvWriter) end() error {
 	return w.flush()
 }
 
-// figure takes a buffer to which a number was appended, and brings the number into the answer's
+// setNumber takes w.buf with a number appended to it, and keeps it with the number in the answer's
 // form.
-func (w *csvWriter) figure(b []byte) {
-	if f := &w.form; f.numbers == "decimal" && !f.noneSet && !f.quoted {
+func (w *csvWriter) setNumber(b []byte) {
+	if f := &w.form; f.numbers == "decimal" && !f.replaceZero && !f.quoted {
 		w.buf = b
 		return
 	}
@@ -99,8 +99,8 @@ func (f *csvForm) number(text string) string {
 	switch {
 	case err != nil:
 		return text
-	case x == 0 && f.noneSet:
-		return f.none
+	case x == 0 && f.replaceZero:
+		return f.zero
 	case f.numbers == "shortest":
 		return strings.TrimSuffix(text, ".0")
 	case f.numbers == "float" && x != 0 && (math.Abs(x) < 1e-4 || math.Abs(x) >= 1e16): // as Python's repr has it

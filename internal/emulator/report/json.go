@@ -16,26 +16,26 @@ import (
 // what a dashboard wants beside them. Fields and their types: the service's OpenAPI description;
 // what is in data_warnings, immature_cohorts and attr_dependency beyond its examples is a guess.
 func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
-	q := s.readRows(x, r)
+	q := s.readUnlessBulk(x, r)
 	if q == nil {
 		return
 	}
-	ids, bad := boolParam(r.URL.Query(), "include_attr_dependency", true)
+	withIDs, bad := boolParam(r.URL.Query(), "include_attr_dependency", true)
 	if bad != nil {
 		x.Fail(bad)
 		return
 	}
 	// The totals come before the rows, because they take a database connection of their own: if
 	// each report held one already, many reports could wait for each other without end.
-	q.whole = true
+	q.evenEmpty = true
 	totals, err := s.totals(r, q, wholePeriod, x.Fault)
 	if err != nil {
 		s.end(x, r, err)
 		return
 	}
-	var behind *dependencies
-	if ids {
-		behind = s.dependencies(q)
+	var ids *dependencies
+	if withIDs {
+		ids = s.dependencies(q)
 	}
 	limit := q.Limit
 	if limit > 0 {
@@ -43,11 +43,11 @@ func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
 	}
 	s.end(x, r, s.stream(x, r, q, func(st metrics.Statement, rows *answerRows) error {
 		body := x.Body(r, "application/json")
-		w := &jsonWriter{out: body, columns: q.reportColumns(st.Units, x.Fault), behind: behind}
+		w := &jsonWriter{out: body, columns: q.reportColumns(st.Units, x.Fault), ids: ids}
 		w.add(`{"rows":[`)
-		seen := 0
+		count := 0
 		err := rows.each(func(row []any) error {
-			if seen++; seen > limit && limit > 0 {
+			if count++; count > limit && limit > 0 {
 				return nil
 			}
 			return w.row(row)
@@ -56,7 +56,7 @@ func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
 			return err
 		}
 		w.add(`],"totals":` + cmp.Or(totals[wholePeriod.Slug], "{}"))
-		if err := w.finish(q, seen > limit && limit > 0); err != nil {
+		if err := w.finish(q, count > limit && limit > 0); err != nil {
 			return err
 		}
 		return body.Close()
@@ -83,10 +83,10 @@ func (w *jsonWriter) finish(q *request, cut bool) error {
 type jsonWriter struct {
 	out     interface{ Write([]byte) (int, error) }
 	columns []column
-	behind  *dependencies
-	numbers bool // metrics are numbers, not strings
+	ids     *dependencies // written as attr_dependency; nil: not written
+	numbers bool          // metrics are numbers, not strings
 	buf     []byte
-	rows    int
+	rows    int // rows since the array began
 	err     error
 }
 
@@ -132,9 +132,9 @@ func (w *jsonWriter) row(row []any) error {
 			return err
 		}
 	}
-	if w.behind != nil {
+	if w.ids != nil {
 		w.add(`,"attr_dependency":`)
-		w.value(w.behind.of(row))
+		w.value(w.ids.forRow(row))
 	}
 	w.add("}")
 	if len(w.buf) >= csvPiece {

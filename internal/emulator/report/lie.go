@@ -24,9 +24,9 @@ func Has(of, dimensions string) bool {
 	return len(names) > 0 && (of == wire.OfAny || totals == (of == wire.OfTotals))
 }
 
-// leaveOut takes the app of a silent fault out of the report: one that is hidden, or one that is
+// leaveOutApp takes the app of a silent fault out of the report: one that is hidden, or one that is
 // dropped, unless app_token__in names it.
-func (s *Service) leaveOut(q *request, v url.Values, f *wire.Fault) {
+func (s *Service) leaveOutApp(q *request, v url.Values, f *wire.Fault) {
 	dropped := f != nil && f.Kind == wire.FaultDropApp && !slices.Contains(filterList(v.Get("app_token__in")), f.App)
 	if !dropped && f.Hidden() == "" {
 		return
@@ -35,25 +35,26 @@ func (s *Service) leaveOut(q *request, v url.Values, f *wire.Fault) {
 	q.Apps = slices.DeleteFunc(slices.Clone(q.Apps), func(app int) bool { return app == missing })
 }
 
-// lie is a silent fault of one answer. It picks rows by their labels as the account has them.
-type lie struct {
+// silentFault is what a silent fault does to one answer. It picks rows by their labels as the
+// account has them.
+type silentFault struct {
 	fault  *wire.Fault
-	where  map[int]string // labels to pick, by the dimension's place, which is -1 if the report lacks it
-	day    int            // place of the dimension that tells the day, or -1
+	where  map[int]string // labels to pick, by the dimension's index, which is -1 if the report lacks it
+	day    int            // index of the dimension day or hour, or -1
 	halved int            // cell of the row that is halved, or -1
 	picked int            // how many rows matched where so far
-	given  int
+	count  int            // how many rows came so far, for cut_rows
 }
 
-// lie returns what a silent fault does to the report's rows; it is nil without such a fault.
-func (q *request) lie(f *wire.Fault) *lie {
+// silentFault returns what f does to the report's rows; it is nil when f isn't a silent fault.
+func (q *request) silentFault(f *wire.Fault) *silentFault {
 	if !f.Silent() {
 		return nil
 	}
 	place := func(slug string) int {
 		return slices.IndexFunc(q.Dimensions, func(d metrics.Dimension) bool { return d.Slug == slug })
 	}
-	l := &lie{fault: f, where: map[int]string{}, day: max(place("day"), place("hour")), halved: -1}
+	l := &silentFault{fault: f, where: map[int]string{}, day: max(place("day"), place("hour")), halved: -1}
 	for slug, value := range f.Where {
 		l.where[place(slug)] = value
 	}
@@ -70,9 +71,9 @@ func (q *request) lie(f *wire.Fault) *lie {
 	return l
 }
 
-// drift returns the cells of cohort metrics in a report by dates alone, and by how many percent
-// they are higher than the sum of the rows. Other reports have no such cells.
-func (q *request) drift(chosen reading.Set, dimensions string) (cells []int, percent int64) {
+// cohortDrift returns the cells of cohort metrics in a report by dates alone, and by how many
+// percent they are higher than the sum of the rows. Other reports have no such cells.
+func (q *request) cohortDrift(chosen reading.Set, dimensions string) (cells []int, percent int64) {
 	percent, err := strconv.ParseInt(chosen.Of(reading.CohortDrift), 10, 64)
 	if err != nil || !Has(wire.OfTotals, dimensions) {
 		return nil, 0
@@ -85,8 +86,8 @@ func (q *request) drift(chosen reading.Set, dimensions string) (cells []int, per
 	return cells, percent
 }
 
-// of returns how often the next row is written, and whether its metric is halved.
-func (l *lie) of(label func(dimension int) string) (times int, halve bool) {
+// effect returns how often the next row is written, and whether its metric is halved.
+func (l *silentFault) effect(label func(dimension int) string) (times int, halve bool) {
 	if l == nil {
 		return 1, false
 	}
@@ -106,7 +107,7 @@ func (l *lie) of(label func(dimension int) string) (times int, halve bool) {
 			return 0, false
 		}
 	case wire.FaultCutRows:
-		if l.given++; l.given > l.fault.Rows {
+		if l.count++; l.count > l.fault.Rows {
 			return 0, false
 		}
 	}
@@ -114,7 +115,7 @@ func (l *lie) of(label func(dimension int) string) (times int, halve bool) {
 }
 
 // picks tells whether the fault is about a row: each EveryRow-th of those that match where.
-func (l *lie) picks(label func(int) string) bool {
+func (l *silentFault) picks(label func(int) string) bool {
 	for i, want := range l.where {
 		if i < 0 || label(i) != want {
 			return false

@@ -109,13 +109,14 @@ var filterLists = map[string]func(*Service, filterSearch) []filterItem{
 	"utc_offset":         func(*Service, filterSearch) []filterItem { return plainItems(utcOffsets()) },
 }
 
+// comparisons are the words that period_over_period takes.
 var comparisons = []string{"previous_day", "previous_week", "previous_month", "previous_year", "previous_period"}
 
 // filterSearch says which items of a list are wanted.
 type filterSearch struct {
-	part    string // of the id or the name, in lower case; "" is any
-	section string // of a metric, as the parameter has it; "" is any
-	apps    []string
+	part    string   // of the id or the name, in lower case; "" is any
+	section string   // of a metric, as the parameter has it; "" is any
+	apps    []string // tokens of the apps whose items are wanted; none: all
 }
 
 // excludes reports whether an app is left out by the list of those that are asked for.

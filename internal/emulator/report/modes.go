@@ -24,10 +24,12 @@ var attributionTypes = []string{facts.EngagementClick - 1: "click", facts.Engage
 
 // mode is a parameter of fixed values.
 type mode struct {
-	name, values string // a comma list; the first is the default, and their case doesn't matter
+	name   string
+	values string // a comma list: the first value is the default, and their case doesn't matter
 }
 
-// Source: the service's reference and its OpenAPI description.
+// modes are the parameters of fixed values. Source: the service's reference and its OpenAPI
+// description.
 var modes = []mode{
 	{"cohort_maturity", "immature,mature,fully_mature"},
 	{"attribution_type", "all,click,impression"},
@@ -52,7 +54,7 @@ func (q *request) readModes(v url.Values) (err *wire.Error) {
 	}
 	q.Maturity, q.Reattributed, q.SpendMode = chosen["cohort_maturity"], chosen["reattributed"], chosen["ad_spend_mode"]
 	q.FirstSource = chosen["attribution_source"] == "first"
-	q.IAPPercent, _ = strconv.Atoi(strings.TrimPrefix(chosen["iap_revenue_mode"], "GROSS_")) // of the table above
+	q.IAPPercent, _ = strconv.Atoi(strings.TrimPrefix(chosen["iap_revenue_mode"], "GROSS_")) // a value of modes
 	if q.Sandbox, err = boolParam(v, "sandbox", false); err != nil {
 		return err
 	}

@@ -13,12 +13,12 @@ import (
 type moment struct {
 	at   time.Time
 	days metrics.Period
-	by   []int
+	by   []int // numbers of the restatements made then, from 1
 }
 
 // moments lists the moments after since, up to and including until: each midnight by UTC, when days
 // grow older, and each restatement.
-func (b *book) moments(restated []facts.Restated, since, until time.Time) (list []moment) {
+func (b *sumsReport) moments(restated []facts.Restated, since, until time.Time) (list []moment) {
 	add := func(at time.Time, days metrics.Period, by ...int) {
 		if !at.After(since) || at.After(until) {
 			return
@@ -33,7 +33,7 @@ func (b *book) moments(restated []facts.Restated, since, until time.Time) (list 
 	}
 	horizon := b.horizon()
 	for day := facts.DayOf(since); day <= facts.DayOf(until); day++ {
-		from := b.s.world.FirstDay - 1
+		from := b.service.world.FirstDay - 1
 		if horizon < math.MaxInt {
 			from = max(from, day-horizon-1)
 		}
@@ -45,11 +45,11 @@ func (b *book) moments(restated []facts.Restated, since, until time.Time) (list 
 	return list
 }
 
-// horizon returns the age in days from which the clock no longer changes the book's metrics.
-func (b *book) horizon() int {
-	q, bad := b.s.parse(b.v, b.last)
+// horizon returns the age in days from which the clock no longer changes the report's metrics.
+func (b *sumsReport) horizon() int {
+	q, bad := b.service.parse(b.params, b.last)
 	if bad != nil {
 		return math.MaxInt
 	}
-	return b.s.glossary.Horizon(q.Metrics)
+	return b.service.glossary.Horizon(q.Metrics)
 }

@@ -16,11 +16,11 @@ import (
 // request is a request for a report, read and checked: a query, and the form of its answer.
 type request struct {
 	metrics.Query
-	readable bool // the CSV is headed by readable names
-	written  bool // dates are written as in "Jan 2, 2006", not by ISO 8601
-	blank    bool // missing values of dimensions are empty
-	small    bool // country codes are in small letters
-	whole    bool // an answer without rows has the form of any other
+	readable     bool // the CSV is headed by readable names
+	written      bool // dates are written as in "Jan 2, 2006", not by ISO 8601
+	blankMissing bool // missing values of dimensions are empty
+	lowerCountry bool // country codes are in small letters
+	evenEmpty    bool // a report without rows is written like any other, and isn't a 204
 }
 
 // parse reads the parameters of a report.
@@ -121,8 +121,8 @@ func (s *Service) readFormat(q *request, v url.Values) (err *wire.Error) {
 		return err
 	}
 	q.written = q.written && s.opts.Readings.Is(reading.FormatDates, "written")
-	q.blank = s.opts.Readings.Is(reading.NoValue, "empty")
-	q.small = s.opts.Readings.Is(reading.CountryCode, "lower")
+	q.blankMissing = s.opts.Readings.Is(reading.NoValue, "empty")
+	q.lowerCountry = s.opts.Readings.Is(reading.CountryCode, "lower")
 	if q.Currency, err = findRate(v.Get("currency")); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ const (
 // columns by slug. Dimensions are STRING, integers INT64, all else DOUBLE; every column is
 // required. It streams: a client whose connection ends early has no footer, and so no file.
 func (s *Service) serveParquet(x *wire.Exchange, r *http.Request) {
-	q := s.readRows(x, r)
+	q := s.readUnlessBulk(x, r)
 	if q == nil {
 		return
 	}

@@ -22,19 +22,19 @@ func ParsePeriod(s string, today int) (metrics.Period, error) {
 	week := today - int(t.Weekday())
 	switch s {
 	case "today":
-		return days(today, today), nil
+		return periodOf(today, today), nil
 	case "yesterday":
-		return days(today-1, today-1), nil
+		return periodOf(today-1, today-1), nil
 	case "this_week":
-		return days(week, today), nil
+		return periodOf(week, today), nil
 	case "last_week":
-		return days(week-7, week-1), nil
+		return periodOf(week-7, week-1), nil
 	case "this_month":
-		return days(month, today), nil
+		return periodOf(month, today), nil
 	case "last_month":
-		return days(month-facts.DayTime(month-1).Day(), month-1), nil
+		return periodOf(month-facts.DayTime(month-1).Day(), month-1), nil
 	case "this_month_until_yesterday":
-		return days(month, today-1), nil
+		return periodOf(month, today-1), nil
 	}
 	a, b, ok := strings.Cut(s, ":")
 	if !ok {
@@ -51,7 +51,7 @@ func ParsePeriod(s string, today int) (metrics.Period, error) {
 	if to < from {
 		return metrics.Period{}, fmt.Errorf("date_period %q ends before it begins", s)
 	}
-	return days(from, to), nil
+	return periodOf(from, to), nil
 }
 
 // parseDay reads YYYY-MM-DD or -Nd.
@@ -91,6 +91,7 @@ func (s *Service) readPeriods(q *request, v url.Values, now time.Time) (bad *wir
 	return q.readComparison(v.Get("period_over_period"))
 }
 
+// hoursForm matches a value of hour__between.
 var hoursForm = lazy.Regexp(`^-(\d{1,6})h:-(\d{1,6})h$`)
 
 // readHours reads hour__between, -10h:-0h: hours before the current one, both ends inclusive.
@@ -148,5 +149,5 @@ func monthsBefore(t time.Time, n int) int {
 	return facts.DayOf(first) + min(t.Day(), last) - 1
 }
 
-// days returns the period from one day to another, both included.
-func days(from, to int) metrics.Period { return metrics.Period{From: from, To: to} }
+// periodOf returns the period from one day to another, both included.
+func periodOf(from, to int) metrics.Period { return metrics.Period{From: from, To: to} }

@@ -28,11 +28,12 @@ func (s *Service) servePivot(x *wire.Exchange, r *http.Request) {
 		x.Fail(bad)
 		return
 	}
-	q := s.readRows(x, indexedBy(r, v, index[0]))
+	q := s.readUnlessBulk(x, indexedBy(r, v, index[0]))
 	if q == nil {
 		return
 	}
-	q.whole = true
+	// Sort by the index, and compute the totals before the rows: see serveJSON.
+	q.evenEmpty = true
 	if len(q.Sort) == 0 || q.Sort[0].Column != 1 {
 		q.Sort = slices.Insert(q.Sort, 0, metrics.SortKey{Column: 1})
 	}
@@ -41,9 +42,9 @@ func (s *Service) servePivot(x *wire.Exchange, r *http.Request) {
 		s.end(x, r, err)
 		return
 	}
-	by := make([]map[string]string, len(q.Dimensions))
+	totalsBy := make([]map[string]string, len(q.Dimensions))
 	for i, d := range q.Dimensions {
-		if by[i], err = s.totals(r, q, d, x.Fault); err != nil {
+		if totalsBy[i], err = s.totals(r, q, d, x.Fault); err != nil {
 			s.end(x, r, err)
 			return
 		}
@@ -51,8 +52,9 @@ func (s *Service) servePivot(x *wire.Exchange, r *http.Request) {
 	s.end(x, r, s.stream(x, r, q, func(st metrics.Statement, rows *answerRows) error {
 		body := x.Body(r, "application/json")
 		columns := q.reportColumns(st.Units, x.Fault)
-		w := &jsonWriter{out: body, columns: columns[1:], behind: s.dependencies(q), numbers: true}
+		w := &jsonWriter{out: body, columns: columns[1:], ids: s.dependencies(q), numbers: true}
 		w.add(`{"rows":[`)
+		// Write the rows, in one array for each value of the index.
 		last := ""
 		err := rows.each(func(row []any) error {
 			if label := columns[0].value(row).(string); w.rows == 0 || label != last { // dimensions are texts
@@ -72,8 +74,9 @@ func (s *Service) servePivot(x *wire.Exchange, r *http.Request) {
 		if w.rows > 0 {
 			w.add("]}}")
 		}
+		// Write the totals.
 		w.add(`],"totals":` + cmp.Or(whole[wholePeriod.Slug], "{}") + `,"totals_per_dimension":{`)
-		for i, values := range by {
+		for i, values := range totalsBy {
 			if i > 0 {
 				w.add(",")
 			}

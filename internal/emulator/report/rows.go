@@ -5,21 +5,21 @@ import "database/sql"
 // answerRows are the rows of a report's answer: as SQLite yields them, or as a silent fault has
 // them.
 type answerRows struct {
-	found *sql.Rows
-	lie   *lie
-	row   []any // the current row; its slice is used again for the next one
-	into  []any
-	again int // how often the current row is still to be returned
-	some  bool
-	err   error
+	found  *sql.Rows
+	silent *silentFault // nil: none
+	row    []any        // the current row; its slice is used again for the next one
+	into   []any        // pointers to the cells of row, for Scan
+	again  int          // how often the current row is still to be returned
+	some   bool         // next has gone to a row
+	err    error
 
 	drifts  []int // cells of cohort metrics that are made higher than the sum of the rows
 	percent int64 // by how much they are made higher
 }
 
 // newRows returns the found rows, which have width cells. The first call of next goes to the first.
-func newRows(found *sql.Rows, width int, l *lie) *answerRows {
-	a := &answerRows{found: found, lie: l, row: make([]any, width), into: make([]any, width)}
+func newRows(found *sql.Rows, width int, l *silentFault) *answerRows {
+	a := &answerRows{found: found, silent: l, row: make([]any, width), into: make([]any, width)}
 	for i := range a.row {
 		a.into[i] = &a.row[i]
 	}
@@ -42,13 +42,13 @@ func (a *answerRows) next() bool {
 			}
 		}
 		halve := false
-		a.again, halve = a.lie.of(func(i int) string { text, _ := a.row[i].(string); return text })
+		a.again, halve = a.silent.effect(func(i int) string { text, _ := a.row[i].(string); return text })
 		if halve {
-			switch v := a.row[a.lie.halved].(type) {
+			switch v := a.row[a.silent.halved].(type) {
 			case int64:
-				a.row[a.lie.halved] = v / 2
+				a.row[a.silent.halved] = v / 2
 			case float64:
-				a.row[a.lie.halved] = v / 2
+				a.row[a.silent.halved] = v / 2
 			}
 		}
 	}

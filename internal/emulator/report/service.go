@@ -99,17 +99,17 @@ func (s *Service) read(x *wire.Exchange, r *http.Request) *request {
 
 // stream generates the facts that the query needs, and calls write with its rows, which stand on
 // the first one. Rows come as SQLite yields them, or falsified when a silent fault is scripted. A
-// report without rows is answered here, unless the query wants a whole one.
+// report without rows is answered here, unless q.evenEmpty is set.
 func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request,
 	write func(metrics.Statement, *answerRows) error) error {
-	s.leaveOut(q, r.URL.Query(), x.Fault)
+	s.leaveOutApp(q, r.URL.Query(), x.Fault)
 	return s.run(r.Context(), &q.Query, func(st metrics.Statement, found *sql.Rows) error {
-		rows := newRows(found, len(q.Dimensions)+len(st.Units), q.lie(x.Fault))
-		rows.drifts, rows.percent = q.drift(x.Readings, r.URL.Query().Get("dimensions"))
+		rows := newRows(found, len(q.Dimensions)+len(st.Units), q.silentFault(x.Fault))
+		rows.drifts, rows.percent = q.cohortDrift(x.Readings, r.URL.Query().Get("dimensions"))
 		if !rows.next() && rows.err != nil {
 			return rows.err
 		}
-		if !rows.some && !q.whole {
+		if !rows.some && !q.evenEmpty {
 			return s.noRows(x, r, q, st)
 		}
 		return write(st, rows)
@@ -175,7 +175,7 @@ func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Un
 	err := rows.each(func(row []any) error {
 		for _, c := range columns {
 			if text, ok := c.value(row).(string); ok {
-				// A reading or fault under test: the text ends in the middle of a UTF-8 character.
+				// Under the reading cut-texts=cut, names of campaigns end with half a character.
 				if w.form.cut && c.slug == "campaign" {
 					text += "\xc3"
 				}
@@ -184,7 +184,7 @@ func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Un
 				return fmt.Errorf("column %s: %w", c.slug, err)
 			}
 		}
-		// Another one: each line has a cell more than the header.
+		// Under the reading more-columns=one, each line has a cell of the column note.
 		if w.form.more {
 			w.text("-")
 		}
@@ -212,8 +212,8 @@ func (q *request) driftColumn(f *wire.Fault) int {
 	return len(slugs) - 1
 }
 
-// dropped is the index of the column that a drift fault leaves out, or -1.
-func (q *request) dropped(f *wire.Fault) int {
+// droppedColumn returns the index of the column that a drift fault leaves out, or -1.
+func (q *request) droppedColumn(f *wire.Fault) int {
 	if f.Drifts(wire.DriftMissing) {
 		return q.driftColumn(f)
 	}

@@ -14,10 +14,10 @@ var writtenDates = map[string]struct{ iso, written string }{
 	"month": {"2006-01", "January 2006"},
 }
 
-// shown returns the function that writes the values of the i-th dimension as the answer shows them:
-// dates under format_dates=true, missing values, and country codes. It is nil when they stay as
-// they are.
-func (q *request) shown(i int) func(string) string {
+// labelWriter returns the function that writes the values of the i-th dimension as the answer shows
+// them: dates under format_dates=true, missing values, and country codes. It is nil when they stay
+// as they are.
+func (q *request) labelWriter(i int) func(string) string {
 	d := q.Dimensions[i]
 	switch form, dated := writtenDates[d.Slug]; {
 	case d.Time != nil && q.written && dated:
@@ -30,12 +30,12 @@ func (q *request) shown(i int) func(string) string {
 			}
 			return strings.Join(days, " - ")
 		}
-	case d.Time == nil && (q.blank || q.small && d.Slug == "country_code"):
+	case d.Time == nil && (q.blankMissing || q.lowerCountry && d.Slug == "country_code"):
 		return func(value string) string {
-			if q.blank && (value == "unknown" || value == "missing") {
+			if q.blankMissing && (value == "unknown" || value == "missing") {
 				return ""
 			}
-			if d.Slug == "country_code" && q.small {
+			if d.Slug == "country_code" && q.lowerCountry {
 				return strings.ToLower(value)
 			}
 			return value
