@@ -19,12 +19,12 @@ func (s *Service) reply(status int, refused string) wire.Reply {
 		return s.taken()
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 		return plain(status, 1)
-	case refused == againBare || status >= 500:
+	case refused == usedAgainBare || status >= 500:
 		return plain(status, 0)
 	}
 	a := plain(status, 0)
 	form := s.opts.Readings.Of(reading.SpendRefusal)
-	if form == "text" && (status == http.StatusNotFound || status == http.StatusConflict || refused == again) {
+	if form == "text" && (status == http.StatusNotFound || status == http.StatusConflict || refused == usedAgain) {
 		form = "words"
 	}
 	switch form {
@@ -65,6 +65,7 @@ func (s *Service) taken() wire.Reply {
 	return a
 }
 
+// asJSON returns a value as JSON.
 func asJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

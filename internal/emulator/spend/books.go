@@ -29,73 +29,77 @@ const (
 	unrated // in a currency that the emulator has no rate of: booked nowhere
 )
 
+// stateNames are the names of these states.
 var stateNames = []string{"matched", "late", "pending", "unrated"}
 
-// booked is what is known of one Cost ID.
-type booked struct {
-	amount   int64
+// keptRecord is what is kept of one Cost ID.
+type keptRecord struct {
+	amount   int64 // in units of 0.00001 of the currency
 	tag      string
-	received int64 // when it came first, in seconds since 1970
-	row      int   // id of the fact that it is part of; 0: none
-	times    uint32
-	replaced uint32
-	pricing  uint8
-	currency uint8
-	state    uint8
+	received int64  // when it came first, in seconds since 1970
+	row      int    // id of the fact that it is part of; 0: none
+	times    uint32 // arrivals that were answered 200
+	replaced uint32 // arrivals with other content than before
+	pricing  uint8  // index in costTypes, counted from 1
+	currency uint8  // index in isoCodes
+	state    uint8  // index in stateNames
 }
 
-// books hold the spend that was taken. A record is taken for good once it was answered 200: if a
-// file is kept, the record is in it by then.
-type books struct {
-	keep *store.Log  // nil: nothing is kept
-	read reading.Set // what is refused, and what a Cost ID that is there already means
+// costStore holds the spend that was taken. A record is taken for good once it was answered 200: if
+// a file is kept, the record is in it by then.
+type costStore struct {
+	log      *store.Log  // nil: nothing is kept
+	readings reading.Set // what is refused, and what a Cost ID that is there already means
 
 	answers wire.Counter
 
 	mu      sync.Mutex
-	records map[string]booked // by Cost ID
-	rows    map[int]*factRow  // by the fact's id
-	dirty   map[int]bool      // rows that the facts lack
-	same    int               // arrivals with the content that was there
-	other   int               // arrivals that replaced what was there
-	tooLate int               // arrivals that changed nothing because the window was over
+	records map[string]keptRecord // by Cost ID
+	rows    map[int]*factRow      // by the fact's id
+	dirty   map[int]bool          // ids of rows that the table facts has otherwise, or lacks
+	same    int                   // arrivals with the content that was there
+	other   int                   // arrivals that replaced what was there
+	tooLate int                   // arrivals that changed nothing because the window was over
 }
 
-func newBooks(read reading.Set) *books {
-	return &books{read: read, records: map[string]booked{}, rows: map[int]*factRow{}, dirty: map[int]bool{}}
+// newCostStore returns a store without records or a log.
+func newCostStore(readings reading.Set) *costStore {
+	return &costStore{readings: readings, records: map[string]keptRecord{}, rows: map[int]*factRow{},
+		dirty: map[int]bool{}}
 }
 
-// take books a record, and returns when it is kept.
-func (b *books) take(rec record, e facts.Engagement, found bool, now time.Time) (status int, refused string,
+// take applies a record, and returns when it is kept.
+func (b *costStore) take(rec record, e facts.Engagement, found bool, now time.Time) (status int, refused string,
 	err error) {
 	b.mu.Lock()
 	if status, refused := b.refuses(rec, e, found, now); refused != "" {
 		b.mu.Unlock()
 		return status, refused, nil
 	}
-	b.book(rec, e, found, now)
-	kept := b.keepRecord(rec, now) // under the same lock: the log has the order of the books
+	b.apply(rec, e, found, now)
+	kept := b.keepRecord(rec, now) // under the same lock, so that the log has the order of apply
 	b.mu.Unlock()
 	return http.StatusOK, "", kept.Wait()
 }
 
-// The reasons to refuse a Cost ID that is there already. The client isn't shown againBare.
-const again, againBare = "cost_id: already used", "cost_id: used before"
+// The reasons to refuse a Cost ID that is there already. The client isn't shown usedAgainBare.
+const usedAgain, usedAgainBare = "cost_id: already used", "cost_id: used before"
 
-// refuses tells whether the chosen readings refuse a record for what the books have, or lack.
-func (b *books) refuses(rec record, e facts.Engagement, found bool, now time.Time) (status int, refused string) {
+// refuses returns the status and the reason if the chosen readings refuse a record because its Cost
+// ID is there already, or because of its engagement. Otherwise the reason is "".
+func (b *costStore) refuses(rec record, e facts.Engagement, found bool, now time.Time) (status int, refused string) {
 	status = http.StatusBadRequest
 	_, known := b.records[rec.costID]
-	switch duplicate := b.read.Of(reading.SpendDuplicate); {
+	switch duplicate := b.readings.Of(reading.SpendDuplicate); {
 	case known && duplicate == "409":
-		return http.StatusConflict, again
+		return http.StatusConflict, usedAgain
 	case known && duplicate == "400":
-		return status, again
+		return status, usedAgain
 	case known && duplicate == "bare":
-		return status, againBare
+		return status, usedAgainBare
 	}
-	switch unknown := b.read.Of(reading.SpendUnknown); {
-	case found && now.Sub(e.Time) > window && b.read.Is(reading.SpendLate, "400"):
+	switch unknown := b.readings.Of(reading.SpendUnknown); {
+	case found && now.Sub(e.Time) > window && b.readings.Is(reading.SpendLate, "400"):
 		return status, "cost_id: of an engagement more than seven days ago"
 	case !found && unknown == "404":
 		return http.StatusNotFound, "cost_id: of no known engagement"
@@ -105,18 +109,18 @@ func (b *books) refuses(rec record, e facts.Engagement, found bool, now time.Tim
 	return 0, ""
 }
 
-// book does the part of take that is in memory. The same content again changes nothing. Other
+// apply does the part of take that is in memory. The same content again changes nothing. Other
 // content replaces what was there, unless the engagement is too old by now.
-func (b *books) book(rec record, e facts.Engagement, found bool, now time.Time) {
+func (b *costStore) apply(rec record, e facts.Engagement, found bool, now time.Time) {
 	old, known := b.records[rec.costID]
 	tooLate := found && now.Sub(e.Time) > window
-	r := booked{amount: rec.amount, tag: strings.Clone(rec.tag), received: now.Unix(), pricing: rec.pricing,
+	r := keptRecord{amount: rec.amount, tag: strings.Clone(rec.tag), received: now.Unix(), pricing: rec.pricing,
 		currency: rec.currency, state: pending, times: 1}
 	if known {
 		r.received, r.times, r.replaced = old.received, old.times+1, old.replaced
 		same := old.amount == rec.amount && old.tag == rec.tag && old.pricing == rec.pricing &&
 			old.currency == rec.currency
-		stays := same || b.read.Is(reading.SpendDuplicate, "keeps")
+		stays := same || b.readings.Is(reading.SpendDuplicate, "keeps")
 		if stays || tooLate {
 			old.times++
 			b.records[rec.costID] = old
@@ -179,7 +183,7 @@ type Record struct {
 // Summary sums up what arrived at /cost. That includes earlier arrivals in a kept file, except
 // those that were refused.
 func (s *Service) Summary() Summary {
-	b, now := s.books, s.opts.Now()
+	b, now := s.costs, s.opts.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := Summary{Counts: b.answers.Counts(), Records: len(b.records), Duplicates: b.same, Replaced: b.other,
@@ -209,7 +213,7 @@ func (s *Service) Summary() Summary {
 
 // Records lists every Cost ID that was taken, sorted.
 func (s *Service) Records() []Record {
-	b, now := s.books, s.opts.Now()
+	b, now := s.costs, s.opts.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := make([]Record, 0, len(b.records))
@@ -227,7 +231,7 @@ func (s *Service) Records() []Record {
 }
 
 // stateAt returns the name of a record's state at a time.
-func (r booked) stateAt(now time.Time) string {
+func (r keptRecord) stateAt(now time.Time) string {
 	if r.state == pending && now.Sub(time.Unix(r.received, 0)) > window {
 		return "expired"
 	}
@@ -248,7 +252,7 @@ func (s *Service) Admin(x *wire.Exchange, call string) (answer any, known bool) 
 	}
 }
 
-// writeRecords prints the books record by record, as CSV.
+// writeRecords prints every kept record as CSV.
 func (s *Service) writeRecords(x *wire.Exchange) {
 	x.Header().Set("Content-Type", wire.CSV)
 	w := csv.NewWriter(x)

@@ -27,7 +27,7 @@ var isoNumber = func() map[string]uint8 {
 	return numbers
 }()
 
-// ratesByCode has the rate of each of isoCodes; num is 0 where the emulator has none.
+// ratesByCode has the rate of each of isoCodes; Num is 0 where the emulator has none.
 var ratesByCode = func() []facts.Rate {
 	out := make([]facts.Rate, len(isoCodes))
 	for _, r := range facts.Rates {

@@ -11,7 +11,7 @@ import (
 )
 
 // Schema makes the table of the log: all records that were answered 200, in order of arrival, as
-// lines of JSON. The books (the spend that reports show) are rebuilt from it. See store.Log.
+// lines of JSON. The spend that reports show is rebuilt from it. See store.Log.
 const Schema = `
 CREATE TABLE spend (id INTEGER PRIMARY KEY, lines TEXT);`
 
@@ -22,33 +22,32 @@ type logLine struct {
 }
 
 // keepRecord adds a record to the log. It returns nil when there is no log.
-func (b *books) keepRecord(rec record, now time.Time) *store.Batch {
-	if b.keep == nil {
+func (b *costStore) keepRecord(rec record, now time.Time) *store.Batch {
+	if b.log == nil {
 		return nil
 	}
 	line, err := json.Marshal(logLine{now.Unix(), rec.values()})
 	if err != nil {
 		panic(err) // can't happen: the line is texts and a number
 	}
-	return b.keep.Add(line)
+	return b.log.Add(line)
 }
 
-// openBooks rebuilds the books from the log, if the database file is one that is kept. A file that
-// is deleted at the end needs no log.
-func (s *Service) openBooks() error {
+// restore rebuilds the kept records from the log, if the database file is one that is kept. A file
+// that is deleted at the end needs no log.
+func (s *Service) restore() error {
 	if !s.opts.Kept {
 		return nil
 	}
-	s.books.keep = store.NewLog(s.world.Store, "spend")
-	if err := s.books.keep.Lines(context.Background(), s.bookAgain); err != nil {
+	s.costs.log = store.NewLog(s.world.Store, "spend")
+	if err := s.costs.log.Lines(context.Background(), s.applyLine); err != nil {
 		return fmt.Errorf("read the log of spend: %w", err)
 	}
 	return nil
 }
 
-// bookAgain books one line of the log as of the time at which it was received.
-// bookAgain books one line of the log as of the time at which it was received.
-func (s *Service) bookAgain(line string) error {
+// applyLine applies one line of the log as of the time at which it was received.
+func (s *Service) applyLine(line string) error {
 	var l logLine
 	if err := json.Unmarshal([]byte(line), &l); err != nil {
 		return err
@@ -59,7 +58,7 @@ func (s *Service) bookAgain(line string) error {
 	}
 	now := time.Unix(l.Received, 0)
 	e, found := s.world.FindEngagement(rec.costID, now)
-	s.books.book(rec, e, found, now)
-	s.books.answers.Answer(http.StatusOK, "")
+	s.costs.apply(rec, e, found, now)
+	s.costs.answers.Answer(http.StatusOK, "")
 	return nil
 }

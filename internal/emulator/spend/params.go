@@ -16,26 +16,26 @@ import (
 // paramNames are the parameters of /cost, all of them required, in the order of params.
 var paramNames = [...]string{"cost_type", "cost_currency", "cost_amount", "cost_id", "tag"}
 
-// params are the parameters as they were sent.
+// params are the values of paramNames, in their order, as they were sent.
 type params [len(paramNames)]string
 
 // costTypes are the values of cost_type; the place here, counted from 1, is facts.PayInstall and so
 // on. Source: the service's help page on the ad spend endpoint.
 var costTypes = []string{"cpi", "cpc", "cpm", "cpe"}
 
-// record is a checked record. Amounts are in units of 0.00001 of the currency.
+// record is one record of spend that was checked.
 type record struct {
-	pricing  uint8 // place in costTypes, counted from 1
-	currency uint8 // place in isoCodes
-	amount   int64
+	pricing  uint8 // index in costTypes, counted from 1
+	currency uint8 // index in isoCodes
+	amount   int64 // in units of 0.00001 of the currency
 	costID   string
 	tag      string
 }
 
 const (
-	amountDecimals = 5 // a unit is 0.00001: the service takes no more decimals
-	amountDigits   = 9 // before the point: a guess that keeps sums far from overflow
-	bodyLimit      = 64 << 10
+	amountDecimals = 5        // a unit is 0.00001: the service takes no more decimals
+	amountDigits   = 9        // before the point: a guess that keeps sums far from overflow
+	bodyLimit      = 64 << 10 // bytes
 )
 
 // parameters returns the query and the form of a request, or the one of them that the readings

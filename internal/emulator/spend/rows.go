@@ -13,21 +13,21 @@ import (
 
 // factRow is a row of facts that is made of spend.
 type factRow struct {
-	fact    *facts.Fact // whose engagements it is for
-	pricing uint8
-	entries []entry
+	fact    *facts.Fact // the fact whose engagements the spend is for
+	pricing uint8       // index in costTypes, counted from 1
+	entries []entry     // one for each currency
 }
 
 // entry is a row's spend in one currency.
 type entry struct {
-	currency uint8
+	currency uint8 // index in isoCodes
 	records  int
-	sum      int64
+	sum      int64 // in units of 0.00001 of the currency
 }
 
 // count adds a record to its row when sign is 1, and takes it out again when sign is -1. f is the
 // fact of a row that may be new.
-func (b *books) count(r booked, f *facts.Fact, sign int) {
+func (b *costStore) count(r keptRecord, f *facts.Fact, sign int) {
 	if r.row == 0 {
 		return
 	}
@@ -57,21 +57,21 @@ func (row *factRow) micros() (usd int64) {
 	for _, e := range row.entries {
 		amount := e.sum * 10 // sums are in units of 0.00001, which are ten micros
 		if row.pricing == facts.PayImpression {
-			amount = up(amount, 1000) // the price is for a thousand impressions
+			amount = divideUp(amount, 1000) // the price is for a thousand impressions
 		}
 		rate := ratesByCode[e.currency]
-		usd += up(amount*int64(rate.Den), int64(rate.Num))
+		usd += divideUp(amount*int64(rate.Den), int64(rate.Num))
 	}
 	return usd
 }
 
-// up divides numbers that aren't negative, and rounds up.
-func up(a, b int64) int64 { return (a + b - 1) / b }
+// divideUp divides numbers that aren't negative, and rounds up.
+func divideUp(a, b int64) int64 { return (a + b - 1) / b }
 
-// publish brings the facts up to what the books say: a report that begins after it shows every
-// record that was answered before. The changed rows are taken inside the transaction, so that what
-// is written is never older than what was there.
-func (b *books) publish(s *store.DB) error {
+// publish brings the table facts up to date: a report that begins after it shows every record that
+// was answered before. The changed rows are taken inside the transaction, so that what is written
+// is never older than what was there.
+func (b *costStore) publish(s *store.DB) error {
 	b.mu.Lock()
 	none := len(b.rows) == 0
 	b.mu.Unlock()
@@ -99,7 +99,7 @@ func (b *books) publish(s *store.DB) error {
 
 // changed takes the rows that the facts lack: it returns the ids of all of them, and their content
 // by now. A row whose last record was moved elsewhere has only an id.
-func (b *books) changed() (ids []int, rows []facts.Fact) {
+func (b *costStore) changed() (ids []int, rows []facts.Fact) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	ids = slices.Sorted(maps.Keys(b.dirty))
@@ -118,7 +118,7 @@ func (b *books) changed() (ids []int, rows []facts.Fact) {
 }
 
 // mark notes again that the facts lack some rows.
-func (b *books) mark(ids []int) {
+func (b *costStore) mark(ids []int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, id := range ids {

@@ -33,24 +33,24 @@ type Options struct {
 type Service struct {
 	opts  Options
 	world *facts.World
-	books *books
-	posts atomic.Int64
+	costs *costStore
+	posts atomic.Int64 // records that came; busy counts them
 }
 
-// New makes the endpoint. If a file is kept, it restores the books from the log in it.
+// New makes the endpoint. If a file is kept, it restores what was taken from the log in it.
 func New(w *facts.World, o Options) (*Service, error) {
-	s := &Service{opts: o, world: w, books: newBooks(o.Readings)}
-	return s, s.openBooks()
+	s := &Service{opts: o, world: w, costs: newCostStore(o.Readings)}
+	return s, s.restore()
 }
 
-// Publish brings the facts up to what the books say, so that a report that begins after it shows
-// every record that was answered before.
-func (s *Service) Publish() error { return s.books.publish(s.world.Store) }
+// Publish brings the table facts up to date, so that a report that begins after it shows every
+// record that was answered before.
+func (s *Service) Publish() error { return s.costs.publish(s.world.Store) }
 
 // Serve answers POST /cost.
 func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	if x.Fault.Refuses() {
-		s.books.answers.Fault() // before the client can look at the books
+		s.costs.answers.Fault() // before the client can ask for the counts
 	}
 	if x.Struck(r, plain) {
 		return
@@ -62,7 +62,7 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 		status, refused = http.StatusInternalServerError, "books: not written"
 	}
 	reply := s.reply(status, refused)
-	s.books.answers.Answer(reply.Status, refused)
+	s.costs.answers.Answer(reply.Status, refused)
 	x.Deliver(reply, plain)
 }
 
@@ -90,7 +90,7 @@ func (s *Service) take(r *http.Request) (status int, refused string, err error) 
 	if found && network != "" && e.Network != network {
 		return http.StatusForbidden, "credential: of another network", nil
 	}
-	return s.books.take(rec, e, found, now)
+	return s.costs.take(rec, e, found, now)
 }
 
 // partner finds the network that the credential may post for, which is in the header or in the
@@ -126,7 +126,7 @@ func (s *Service) partner(h http.Header, sent []string) (network string, known b
 
 // busy tells whether the next record is one too many, and the status with which it is answered.
 func (s *Service) busy() (status int, busy bool) {
-	if s.opts.Readings.Is(reading.SpendBusy, "never") || s.posts.Add(1)%mostPosts != 0 {
+	if s.opts.Readings.Is(reading.SpendBusy, "never") || s.posts.Add(1)%postsPerRefusal != 0 {
 		return 0, false
 	}
 	if s.opts.Readings.Is(reading.SpendBusy, "503") {
@@ -135,8 +135,8 @@ func (s *Service) busy() (status int, busy bool) {
 	return http.StatusTooManyRequests, true
 }
 
-// mostPosts says how often a record is answered that there are too many: the last of each 500 is.
-const mostPosts = 500
+// postsPerRefusal is after how many records busy refuses one: the last of each 500.
+const postsPerRefusal = 500
 
 // plain answers with the status's name, as the documents have it for /cost.
 func plain(status, retryAfter int) wire.Reply {
