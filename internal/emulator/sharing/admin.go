@@ -26,7 +26,7 @@ type State struct {
 
 // stateOf returns what a device shares. idType is idfa or gps_adid; "" stands for the one that
 // requests were about, idfa first.
-func (b *books) stateOf(app, idType, id string) State {
+func (b *deviceStore) stateOf(app, idType, id string) State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := deviceKey{app: app, id: id}
@@ -41,7 +41,7 @@ func (b *books) stateOf(app, idType, id string) State {
 		}
 	}
 	out := State{AppToken: app, IDType: idTypes[key.idType], Device: id, Arrivals: d.arrivals, Sharing: d.master,
-		Partners: map[string]map[string]bool{}, Options: shownOptions(d.options)}
+		Partners: map[string]map[string]bool{}, Options: optionsByGroup(d.options)}
 	for place, name := range b.partners.names {
 		if place == everyPartner {
 			continue
@@ -70,10 +70,10 @@ func (m metricSet) bits() string {
 
 // settingsText writes what is shared with each partner that was named, and as "*" with all others,
 // whatever the master switch says.
-func (b *books) settingsText(d *device) string {
+func (b *deviceStore) settingsText(d *device) string {
 	var words []string
 	for place, name := range b.partners.names {
-		if place != everyPartner && d.choices.of(place).said != 0 {
+		if place != everyPartner && d.choices.forPartner(place).decided != 0 {
 			words = append(words, escape(name)+"="+d.choices.effective(place).bits())
 		}
 	}
@@ -89,7 +89,7 @@ func (s *Service) Admin(x *wire.Exchange, r *http.Request, call string) (answer 
 		answer, err = s.askedState(q)
 		return answer, true, err
 	case "GET sharing-books":
-		return s.books.summary(), true, nil
+		return s.store.summary(), true, nil
 	case "GET sharing-log":
 		s.writeLog(x, q.Get("app_token"), q.Get("device"))
 		return nil, true, nil
@@ -97,7 +97,7 @@ func (s *Service) Admin(x *wire.Exchange, r *http.Request, call string) (answer 
 		s.writeDevices(x)
 		return nil, true, nil
 	case "POST reset-sharing":
-		if err := s.books.reset(); err != nil {
+		if err := s.store.reset(); err != nil {
 			return nil, true, fmt.Errorf("sharing: %w", err)
 		}
 		return struct{}{}, true, nil
@@ -112,24 +112,24 @@ func (s *Service) askedState(q url.Values) (state State, err error) {
 	if !s.hasApp(app) || device == "" || idType != "" && !slices.Contains(idTypes[:], idType) {
 		return state, errors.New("sharing: want app_token of the account, device, and id_type idfa, gps_adid or none")
 	}
-	state = s.books.stateOf(app, idType, device)
+	state = s.store.stateOf(app, idType, device)
 	if partner != "" {
-		place, known := s.books.partners.any(partner)
+		place, known := s.store.partners.byNameOrID(partner)
 		if !known || place == everyPartner {
 			return state, fmt.Errorf("sharing: no such partner: %s", partner)
 		}
-		name := s.books.partners.names[place]
+		name := s.store.partners.names[place]
 		state.Partners = map[string]map[string]bool{name: state.Partners[name]}
 	}
 	return state, nil
 }
 
-// writeLog prints the arrivals. When app or device is given, it prints only theirs.
+// writeLog prints the arrivals as CSV. When app or device is given, it prints only theirs.
 func (s *Service) writeLog(x *wire.Exchange, app, device string) {
 	x.Header().Set("Content-Type", wire.CSV)
 	w := csv.NewWriter(x)
 	_ = w.Write([]string{"n", "received", "status", "app_token", "idfa", "gps_adid", "sharing", "settings", "options"})
-	err := s.books.arrivals(func(a Arrival) bool {
+	err := s.store.arrivals(func(a Arrival) bool {
 		if (app == "" || app == a.AppToken) && (device == "" || device == a.IDFA || device == a.GPSADID) {
 			_ = w.Write([]string{fmt.Sprint(a.N), a.Received.Format(time.RFC3339), fmt.Sprint(a.Status), a.AppToken,
 				a.IDFA, a.GPSADID,
@@ -144,10 +144,10 @@ func (s *Service) writeLog(x *wire.Exchange, app, device string) {
 	}
 }
 
-// writeDevices prints what each device shares.
+// writeDevices prints what each device shares, as CSV.
 func (s *Service) writeDevices(x *wire.Exchange) {
 	x.Header().Set("Content-Type", wire.CSV)
-	b := s.books
+	b := s.store
 	b.mu.Lock()
 	keys := make([]deviceKey, 0, len(b.devices))
 	for k := range b.devices {
@@ -167,7 +167,7 @@ func (s *Service) writeDevices(x *wire.Exchange) {
 
 // deviceRow returns the device's row for writeDevices, or nil when the device was forgotten
 // meanwhile.
-func (b *books) deviceRow(k deviceKey) []string {
+func (b *deviceStore) deviceRow(k deviceKey) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	d := b.devices[k]

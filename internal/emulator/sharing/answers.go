@@ -9,7 +9,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// sayJSON answers with an object.
+// sayJSON returns an answer with an object.
 func sayJSON(status int, object any) wire.Reply {
 	body, err := json.Marshal(object)
 	if err != nil {
@@ -18,7 +18,7 @@ func sayJSON(status int, object any) wire.Reply {
 	return wire.Reply{Status: status, ContentType: "application/json", Body: body}
 }
 
-// sayText answers with a text.
+// sayText returns an answer with a text.
 func sayText(status int, text string) wire.Reply {
 	return wire.Reply{Status: status, ContentType: "text/plain; charset=utf-8", Body: []byte(text)}
 }
@@ -28,14 +28,14 @@ func failure(status int, reason string) wire.Reply {
 	return sayJSON(status, map[string]string{"error": "Third party sharing failed (" + reason + ")"})
 }
 
-// failed returns the answer of a scripted status.
-func failed(status, retryAfter int) wire.Reply {
+// scriptedFailure returns the answer of a scripted status.
+func scriptedFailure(status, retryAfter int) wire.Reply {
 	a := failure(status, http.StatusText(status))
 	a.RetryAfter = retryAfter
 	return a
 }
 
-// taken answers a request that was taken, as a whole or without its invalid parts.
+// taken returns the answer to a request that was taken, as a whole or without its invalid parts.
 func (s *Service) taken(bad *issues) wire.Reply {
 	if bad.any() {
 		return s.partly("Third party sharing partially failed (" + bad.text() + ")")
@@ -54,7 +54,7 @@ func (s *Service) taken(bad *issues) wire.Reply {
 	return sayJSON(http.StatusOK, map[string]string{"status": "OK"})
 }
 
-// partly answers a request that was taken in part.
+// partly returns the answer to a request that was taken in part.
 func (s *Service) partly(words string) wire.Reply {
 	switch s.opts.Readings.Of(reading.SharingPartly) {
 	case "errors":
@@ -70,7 +70,7 @@ func (s *Service) partly(words string) wire.Reply {
 	return sayJSON(http.StatusAccepted, map[string]string{"error": words})
 }
 
-// refusal answers a request when nothing of it was taken.
+// refusal returns the answer to a request when nothing of it was taken.
 func (s *Service) refusal(reason string, bad *issues, h http.Header) wire.Reply {
 	if reason == notAllowed {
 		return s.denial(h)
@@ -94,7 +94,7 @@ func (s *Service) refusal(reason string, bad *issues, h http.Header) wire.Reply 
 	return failure(http.StatusBadRequest, reason)
 }
 
-// denial answers a request without the token that it needs.
+// denial returns the answer to a request without the token that it needs.
 func (s *Service) denial(h http.Header) wire.Reply {
 	switch s.opts.Readings.Of(reading.SharingAuth) {
 	case "401":

@@ -21,6 +21,7 @@ type deviceKey struct {
 	id     string
 }
 
+// idTypes are the kinds of device IDs, as parameters name them.
 var idTypes = [...]string{"idfa", "gps_adid"}
 
 // devices returns the devices that the request is about: one for each kind of ID that it has.
@@ -36,53 +37,53 @@ func (req *request) devices() []deviceKey {
 
 // device is what requests have set for a device.
 type device struct {
-	master   string
-	choices  choices
-	options  []option
-	arrivals int
-	last     uint64 // a hash of the content that came last
-	heard    int    // the number of its last arrival among all
+	master      string // what came last of sharing: "enable", "disable" or nothing
+	choices     choices
+	options     []option
+	arrivals    int
+	lastHash    uint64 // a hash of the content that came last
+	lastArrival int    // the number of its last arrival among all devices' arrivals
 }
 
-// books hold the devices' settings. They can be rebuilt from the log.
-type books struct {
+// deviceStore holds the devices' settings. They can be rebuilt from the log.
+type deviceStore struct {
 	partners *partnerNames
 	log      *store.Log
-	kept     bool // an answer waits until its line is in the log's file
-	hash     maphash.Seed
+	kept     bool         // an answer waits until its line is in the log's file
+	hashSeed maphash.Seed // of device.lastHash
 	answers  wire.Counter
 
 	mu         sync.Mutex
 	devices    map[deviceKey]*device
-	underWay   map[deviceKey]int
-	records    int
+	underWay   map[deviceKey]int // how many requests about a device are under way
+	records    int               // this and the next two: see Summary
 	duplicates int
 	overlaps   int
 }
 
-// newBooks returns empty books for these partners.
-func newBooks(partners *partnerNames) *books {
-	b := &books{partners: partners, hash: maphash.MakeSeed()}
+// newDeviceStore returns a store without devices, for these partners.
+func newDeviceStore(partners *partnerNames) *deviceStore {
+	b := &deviceStore{partners: partners, hashSeed: maphash.MakeSeed()}
 	b.clear()
 	return b
 }
 
 // clear empties devices and counts; the caller holds the lock, or is alone.
-func (b *books) clear() {
+func (b *deviceStore) clear() {
 	b.devices, b.underWay = map[deviceKey]*device{}, map[deviceKey]int{}
 	b.answers.Clear()
 	b.records, b.duplicates, b.overlaps = 0, 0, 0
 }
 
 // enter notes that a request about its devices is under way, until leave is called.
-func (b *books) enter(req request) (leave func()) {
+func (b *deviceStore) enter(req request) (leave func()) {
 	keys := req.devices()
 	if len(keys) == 0 {
 		return func() {}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	busy, here := false, b.underWay
+	busy, here := false, b.underWay // clear may put another map into b before leave is called
 	for _, k := range keys {
 		busy = busy || here[k] > 0
 		here[k]++
@@ -102,10 +103,10 @@ func (b *books) enter(req request) (leave func()) {
 }
 
 // take records a request in memory and in the log, and returns when it is kept.
-func (b *books) take(req request, now time.Time) error {
+func (b *deviceStore) take(req request, now time.Time) error {
 	line := b.line(req, now)
 	b.mu.Lock()
-	b.book(req, line[contentOf(line):])
+	b.apply(req, line[contentOf(line):])
 	batch := b.log.Add(line) // under the same lock: the log has the order in which settings changed
 	b.mu.Unlock()
 	if !b.kept {
@@ -114,19 +115,19 @@ func (b *books) take(req request, now time.Time) error {
 	return batch.Wait()
 }
 
-// book records a request in memory; content is the part of its log line that says what is asked
+// apply records a request in memory; content is the part of its log line that says what is asked
 // for.
-func (b *books) book(req request, content []byte) {
-	sum := maphash.Bytes(b.hash, content)
+func (b *deviceStore) apply(req request, content []byte) {
+	sum := maphash.Bytes(b.hashSeed, content)
 	same, master := true, strings.Clone(req.master) // copies, because the texts would keep the whole request in memory
 	options := make([]option, len(req.options))
 	for i, o := range req.options {
 		options[i] = option{strings.Clone(o.group), strings.Clone(o.key), strings.Clone(o.value)}
 	}
 	for _, d := range b.devicesOf(req) {
-		same = same && d.arrivals > 0 && d.last == sum
+		same = same && d.arrivals > 0 && d.lastHash == sum
 		d.arrivals++
-		d.last, d.heard = sum, b.records+1
+		d.lastHash, d.lastArrival = sum, b.records+1
 		if req.master != "" {
 			d.master = master
 		}
@@ -141,7 +142,7 @@ func (b *books) book(req request, content []byte) {
 
 // devicesOf returns the devices that a request is about, and adds those that aren't known yet.
 // Under the reading that one device may have both IDs, what came last for either holds for both.
-func (b *books) devicesOf(req request) (list []*device) {
+func (b *deviceStore) devicesOf(req request) (list []*device) {
 	keys := req.devices()
 	for i, k := range keys {
 		d := b.devices[k]
@@ -152,9 +153,9 @@ func (b *books) devicesOf(req request) (list []*device) {
 		}
 		list = append(list, d)
 	}
-	if len(list) == 2 && b.partners.read.Is(reading.SharingBoth, "one") {
+	if len(list) == 2 && b.partners.readings.Is(reading.SharingBoth, "one") {
 		one := list[0]
-		if list[1].heard > one.heard {
+		if list[1].lastArrival > one.lastArrival {
 			one = list[1]
 		}
 		b.devices[keys[0]], b.devices[keys[1]] = one, one
@@ -174,7 +175,7 @@ type Summary struct {
 
 // summary sums up what arrived at /third_party_sharing. The earlier arrivals in a kept file count
 // too, except those that were refused.
-func (b *books) summary() Summary {
+func (b *deviceStore) summary() Summary {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return Summary{Counts: b.answers.Counts(), Records: b.records, Devices: len(b.devices), Duplicates: b.duplicates,
@@ -182,7 +183,7 @@ func (b *books) summary() Summary {
 }
 
 // reset forgets all devices, the log and the counts.
-func (b *books) reset() error {
+func (b *deviceStore) reset() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.log.Erase(); err != nil {
@@ -193,13 +194,13 @@ func (b *books) reset() error {
 }
 
 // replay rebuilds the settings and the counts from the log of a kept file.
-func (b *books) replay() error {
+func (b *deviceStore) replay() error {
 	err := b.log.Lines(context.Background(), func(line string) error {
 		req, _, err := b.parseLine(line)
 		if err != nil {
 			return err
 		}
-		b.book(req, []byte(line)[contentOf([]byte(line)):])
+		b.apply(req, []byte(line)[contentOf([]byte(line)):])
 		b.answers.Answer(req.status, "")
 		return nil
 	})

@@ -73,14 +73,14 @@ func inOrder(settings []setting) []setting {
 // choice is what was set for one partner. A group's setting replaces older ones of the metrics
 // below it, so it is enough to remember what holds for each metric.
 type choice struct {
-	partner      int
-	said, shared metricSet // metrics that were set, and those of them that are shared
+	partner         int
+	decided, shared metricSet // metrics that were set, and those of them that are shared
 }
 
 // set applies a setting in place of what was set for its metrics before.
 func (c *choice) set(s setting) {
 	set := covered[s.metric]
-	c.said |= set
+	c.decided |= set
 	c.shared &^= set
 	if s.share {
 		c.shared |= set
@@ -90,11 +90,11 @@ func (c *choice) set(s setting) {
 // choices are what was set for a device, one choice for each partner, in no order.
 type choices []choice
 
-// of returns what was set for a partner; a zero choice when nothing was.
-func (c choices) of(partner int) choice {
-	for _, of := range c {
-		if of.partner == partner {
-			return of
+// forPartner returns what was set for a partner; a zero choice when nothing was.
+func (c choices) forPartner(partner int) choice {
+	for _, own := range c {
+		if own.partner == partner {
+			return own
 		}
 	}
 	return choice{}
@@ -103,7 +103,7 @@ func (c choices) of(partner int) choice {
 // with returns the choices after settings that are sorted by inOrder.
 func (c choices) with(settings []setting) choices {
 	for _, s := range settings {
-		i := slices.IndexFunc(c, func(of choice) bool { return of.partner == s.partner })
+		i := slices.IndexFunc(c, func(own choice) bool { return own.partner == s.partner })
 		if i < 0 {
 			i = len(c)
 			c = append(c, choice{partner: s.partner})
@@ -116,8 +116,8 @@ func (c choices) with(settings []setting) choices {
 // effective returns what is shared with the partner: what was set for it, or else for all partners,
 // or else everything.
 func (c choices) effective(partner int) metricSet {
-	own, all := c.of(partner), c.of(everyPartner)
-	return own.shared | all.shared&^own.said | covered["all"]&^(own.said|all.said)
+	own, all := c.forPartner(partner), c.forPartner(everyPartner)
+	return own.shared | all.shared&^own.decided | covered["all"]&^(own.decided|all.decided)
 }
 
 // everyPartner is the index of `all` in partnerNames.names.

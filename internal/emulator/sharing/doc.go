@@ -2,10 +2,10 @@
 // what with whom. Without it nobody could say, after a crash or a retry, whether each device ended
 // up with the choice that was sent last.
 //
-//	request ── read ──┬── valid parts ── books (one state a device) and log (every arrival, in order)
+//	request ── read ──┬── valid parts ── deviceStore (one state a device) and log (every arrival, in order)
 //	                  └── invalid parts ── 202 if something else is valid, else 400
 //
-// The books can be rebuilt from the log: that of a kept file is replayed when the file is opened.
+// The states can be rebuilt from the log: that of a kept file is replayed when the file is opened.
 // StateOf returns what a device shares, and Arrivals what arrived.
 //
 // # What is guessed

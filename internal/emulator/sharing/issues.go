@@ -12,13 +12,13 @@ const shownIssues = 20
 
 // issues are the invalid parts of a request, in their order.
 type issues struct {
-	shown []string
-	more  int
+	list []string // at most shownIssues
+	more int      // how many there are besides
 }
 
 // add notes an invalid part by its kind and the names on the way to it.
 func (e *issues) add(kind string, path ...string) {
-	if len(e.shown) == shownIssues {
+	if len(e.list) == shownIssues {
 		e.more++
 		return
 	}
@@ -28,21 +28,21 @@ func (e *issues) add(kind string, path ...string) {
 	if len(path) > 0 {
 		kind += ": " + strings.Join(path, ".")
 	}
-	e.shown = append(e.shown, kind)
+	e.list = append(e.list, kind)
 }
 
 // any tells whether something is invalid.
-func (e *issues) any() bool { return len(e.shown) > 0 }
+func (e *issues) any() bool { return len(e.list) > 0 }
 
 // text joins the parts for an answer.
 func (e *issues) text() string {
 	if e.more > 0 {
-		return strings.Join(e.shown, "; ") + fmt.Sprintf("; %d more", e.more)
+		return strings.Join(e.list, "; ") + fmt.Sprintf("; %d more", e.more)
 	}
-	return strings.Join(e.shown, "; ")
+	return strings.Join(e.list, "; ")
 }
 
-// clip shortens a name that was sent.
+// clip shortens a name that was sent to 64 characters.
 func clip(name string) string {
 	const most = 64
 	if utf8.RuneCountInString(name) <= most {

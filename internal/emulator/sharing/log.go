@@ -26,7 +26,7 @@ const (
 func escape(name string) string { return strings.ReplaceAll(url.QueryEscape(name), ".", "%2E") }
 
 // line writes a request as a line of the log: see Schema.
-func (b *books) line(req request, now time.Time) []byte {
+func (b *deviceStore) line(req request, now time.Time) []byte {
 	out := make([]byte, 0, 128)
 	out = strconv.AppendInt(out, now.Unix(), 10)
 	out = strconv.AppendInt(append(out, ','), int64(req.status), 10)
@@ -70,10 +70,11 @@ func contentOf(line []byte) int {
 	return at
 }
 
+// errNoLine says that the log has a line in another form than line writes.
 var errNoLine = errors.New("a line that isn't one")
 
 // parseLine reads what line writes. It makes partners known that only the lines name.
-func (b *books) parseLine(line string) (req request, received time.Time, err error) {
+func (b *deviceStore) parseLine(line string) (req request, received time.Time, err error) {
 	fields := strings.Split(line, ",")
 	if len(fields) != lineFields {
 		return req, received, errNoLine
@@ -131,7 +132,7 @@ var errEnough = errors.New("enough")
 
 // arrivals calls yield for each request that /third_party_sharing took until now, in the order of
 // taking, until yield returns false.
-func (b *books) arrivals(yield func(Arrival) bool) error {
+func (b *deviceStore) arrivals(yield func(Arrival) bool) error {
 	if err := b.log.Settle(); err != nil {
 		return fmt.Errorf("read the log of sharing: %w", err)
 	}

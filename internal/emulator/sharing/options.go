@@ -114,7 +114,7 @@ func (p *partnerNames) optionGroup(name string) (string, bool) {
 	case "apple_ads":
 		return name, true
 	}
-	i, known := p.any(name) // the document names groups like partners, whatever words settings take
+	i, known := p.byNameOrID(name) // the document names groups like partners, whatever words settings take
 	if !known || p.names[i] == "all" || p.names[i] == "dynamic_callbacks" {
 		return "", false
 	}
@@ -138,8 +138,9 @@ func mergedOptions(old, added []option) []option {
 	return out
 }
 
-// shownOptions returns the options by group and key. If one of Facebook's two is 0, both become 0.
-func shownOptions(options []option) map[string]map[string]string {
+// optionsByGroup returns the options by group and key. If one of Facebook's two is 0, both become
+// 0.
+func optionsByGroup(options []option) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, o := range options {
 		if out[o.group] == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// The parameters of /third_party_sharing that are plain texts, and the two that are objects.
+// The indexes in plainNames of the parameters of /third_party_sharing that are plain texts.
 const (
 	paramS2S = iota
 	paramApp
@@ -23,6 +23,7 @@ const (
 
 var plainNames = [...]string{"s2s", "app_token", "idfa", "gps_adid", "sharing"}
 
+// The two parameters that are objects, and the limit of a request.
 const (
 	settingsName = "partner_sharing_settings"
 	optionsName  = "granular_third_party_sharing_options"
@@ -46,8 +47,8 @@ type objectParam struct {
 	inJSON bool // the texts came in a body of JSON
 }
 
-// onlyOfBody makes an object invalid if it didn't come in a JSON body.
-func (p *objectParam) onlyOfBody() {
+// requireJSONBody makes an object invalid if it didn't come in a JSON body.
+func (p *objectParam) requireJSONBody() {
 	if !p.inJSON && !p.empty() {
 		p.texts, p.pieces = []json.RawMessage{json.RawMessage("(not in a JSON body)")}, nil
 	}

@@ -12,11 +12,11 @@ type Partner struct{ Slug, ID, Name string }
 
 // partnerNames are the partners that settings may name, and how.
 type partnerNames struct {
-	names  []string       // the name under which each partner is kept
-	place  map[string]int // their indices, by these names in lower case
-	called map[string]int // indices by all words for a partner that are no IDs, in lower case
-	ids    map[string]int
-	read   reading.Set
+	names    []string       // the name under which each partner is kept
+	place    map[string]int // indexes in names, by these names in lower case
+	byName   map[string]int // indexes by all words for a partner that are no IDs, in lower case
+	ids      map[string]int // indexes by ID
+	readings reading.Set
 }
 
 // makePartners returns the names of these partners:
@@ -26,16 +26,16 @@ type partnerNames struct {
 //   - those of reports
 //   - further ones, which have one word for a name and an ID
 func makePartners(o Options) *partnerNames {
-	p := &partnerNames{place: map[string]int{}, called: map[string]int{}, ids: map[string]int{}, read: o.Readings}
+	p := &partnerNames{place: map[string]int{}, byName: map[string]int{}, ids: map[string]int{}, readings: o.Readings}
 	p.learn("all") // everyPartner
 	p.learn("dynamic_callbacks")
 	for i, slug := range o.Channels {
 		at := p.learn(slug)
-		p.called[strings.ToLower(slug)], p.called[fmt.Sprint("partner_", i+1)] = at, at
+		p.byName[strings.ToLower(slug)], p.byName[fmt.Sprint("partner_", i+1)] = at, at
 	}
 	for _, one := range o.Reported {
 		at := p.learn(one.Slug)
-		p.called[strings.ToLower(one.Slug)], p.called[strings.ToLower(one.Name)], p.ids[one.ID] = at, at, at
+		p.byName[strings.ToLower(one.Slug)], p.byName[strings.ToLower(one.Name)], p.ids[one.ID] = at, at, at
 	}
 	for i, slug := range o.Channels {
 		if at := p.place[strings.ToLower(slug)]; !p.hasID(at) {
@@ -43,11 +43,11 @@ func makePartners(o Options) *partnerNames {
 		}
 	}
 	for _, name := range o.Partners {
-		if _, known := p.any(name); known {
+		if _, known := p.byNameOrID(name); known {
 			continue
 		}
 		at, word := p.learn(name), strings.ToLower(name)
-		p.called[word], p.ids[word] = at, at
+		p.byName[word], p.ids[word] = at, at
 	}
 	return p
 }
@@ -75,24 +75,24 @@ func (p *partnerNames) learn(name string) int {
 }
 
 // find returns the index of the partner that a setting names.
-func (p *partnerNames) find(said string) (at int, known bool) {
-	switch word := strings.ToLower(strings.TrimSpace(said)); {
+func (p *partnerNames) find(text string) (at int, known bool) {
+	switch word := strings.ToLower(strings.TrimSpace(text)); {
 	case word == "all" || word == "dynamic_callbacks":
 		return p.place[word], true
-	case p.read.Is(reading.SharingPartner, "id"):
+	case p.readings.Is(reading.SharingPartner, "id"):
 		at, known = p.ids[word]
 		return at, known
-	case p.read.Is(reading.SharingPartner, "name"):
-		at, known = p.called[word]
+	case p.readings.Is(reading.SharingPartner, "name"):
+		at, known = p.byName[word]
 		return at, known
 	}
-	return p.any(said)
+	return p.byNameOrID(text)
 }
 
-// any returns the index of a partner by name, by ID, or by both as "name (ID)".
-func (p *partnerNames) any(said string) (at int, known bool) {
-	word := strings.ToLower(strings.TrimSpace(said))
-	for _, words := range []map[string]int{p.place, p.called, p.ids} {
+// byNameOrID returns the index of a partner by name, by ID, or by both as "name (ID)".
+func (p *partnerNames) byNameOrID(text string) (at int, known bool) {
+	word := strings.ToLower(strings.TrimSpace(text))
+	for _, words := range []map[string]int{p.place, p.byName, p.ids} {
 		if at, known = words[word]; known {
 			return at, true
 		}
@@ -101,7 +101,7 @@ func (p *partnerNames) any(said string) (at int, known bool) {
 	if open < 0 || !strings.HasSuffix(word, ")") {
 		return 0, false
 	}
-	name, named := p.called[strings.TrimSpace(word[:open])]
+	name, named := p.byName[strings.TrimSpace(word[:open])]
 	id, numbered := p.ids[strings.TrimSpace(word[open+1:len(word)-1])]
 	return id, named && numbered && name == id
 }

@@ -54,7 +54,7 @@ type Options struct {
 // Service answers POST /third_party_sharing and keeps what each device of an app shares with whom.
 type Service struct {
 	opts  Options
-	books *books
+	store *deviceStore
 	apps  sync.Map // tokens that are known to be apps of the account
 }
 
@@ -63,8 +63,8 @@ func New(db *store.DB, o Options) (*Service, error) {
 	if slices.Contains(o.Partners, "") {
 		return nil, errors.New("a sharing partner without a name")
 	}
-	s := &Service{opts: o, books: newBooks(makePartners(o))}
-	s.books.log, s.books.kept = store.NewLog(db, "sharing"), o.Kept
+	s := &Service{opts: o, store: newDeviceStore(makePartners(o))}
+	s.store.log, s.store.kept = store.NewLog(db, "sharing"), o.Kept
 	for token, app := range o.Tokens {
 		if token == "" || app != "" && !s.hasApp(app) {
 			return nil, fmt.Errorf("sharing token %q of app %q: want a token, and an app of the account or none", token,
@@ -76,29 +76,29 @@ func New(db *store.DB, o Options) (*Service, error) {
 
 // Replay rebuilds the settings and the counts from the log of a kept file. It is called once,
 // before the first request.
-func (s *Service) Replay() error { return s.books.replay() }
+func (s *Service) Replay() error { return s.store.replay() }
 
 // Close waits until all that was taken is in the file, and returns what couldn't be written.
-func (s *Service) Close() error { return s.books.log.Settle() }
+func (s *Service) Close() error { return s.store.log.Settle() }
 
 // Summary sums up what arrived at /third_party_sharing. The earlier arrivals in a kept file count
 // too, except those that were refused.
-func (s *Service) Summary() Summary { return s.books.summary() }
+func (s *Service) Summary() Summary { return s.store.summary() }
 
 // StateOf returns what a device shares. idType is idfa or gps_adid; "" stands for the one that
 // requests were about, idfa first.
 func (s *Service) StateOf(app, idType, device string) State {
-	return s.books.stateOf(app, idType, device)
+	return s.store.stateOf(app, idType, device)
 }
 
 // Arrivals calls yield for each request that was taken until now, in the order of taking, until
 // yield returns false.
 func (s *Service) Arrivals(yield func(Arrival) bool) error {
-	return s.books.arrivals(yield)
+	return s.store.arrivals(yield)
 }
 
 // Reset forgets all devices, the log and the counts.
-func (s *Service) Reset() error { return s.books.reset() }
+func (s *Service) Reset() error { return s.store.reset() }
 
 // Serve answers POST /third_party_sharing.
 //
@@ -108,26 +108,26 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	req, bad, refused := s.read(r)
 	if x.Fault.Refuses() {
 		req = request{}         // it is about no device
-		s.books.answers.Fault() // before the client can ask for the counts
+		s.store.answers.Fault() // before the client can ask for the counts
 	}
-	leave := s.books.enter(req)
+	leave := s.store.enter(req)
 	defer leave()
-	if x.Struck(r, failed) {
+	if x.Struck(r, scriptedFailure) {
 		return
 	}
 	x.Wait(r)
 	var answer wire.Reply
 	if refused != "" {
 		answer = s.refusal(refused, &bad, r.Header)
-	} else if err := s.books.take(req, s.opts.Now().Truncate(time.Second)); err != nil {
+	} else if err := s.store.take(req, s.opts.Now().Truncate(time.Second)); err != nil {
 		s.opts.Logger.Error("third-party sharing failed", "error", err)
 		answer = failure(http.StatusInternalServerError, "Internal error, contact support")
 	} else {
 		answer = s.taken(&bad)
 	}
 	leave() // before the client can send its next one
-	s.books.answers.Answer(answer.Status, refused)
-	x.Deliver(answer, failed)
+	s.store.answers.Answer(answer.Status, refused)
+	x.Deliver(answer, scriptedFailure)
 }
 
 // read reads and checks a request. refused is why nothing of it is taken, and then req has no
@@ -135,7 +135,7 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 func (s *Service) read(r *http.Request) (req request, bad issues, refused string) {
 	p, refused := readParams(r)
 	if s.opts.Readings.Is(reading.SharingForm, "json-options") {
-		p.options.onlyOfBody()
+		p.options.requireJSONBody()
 	}
 	if refused == "" {
 		refused = s.check(&p, r.Header)
@@ -151,8 +151,8 @@ func (s *Service) read(r *http.Request) (req request, bad issues, refused string
 	default:
 		bad.add("Invalid sharing", choice)
 	}
-	got.settings = s.books.partners.readSettings(p.settings, &bad)
-	got.options = s.books.partners.readOptions(p.options, &bad)
+	got.settings = s.store.partners.readSettings(p.settings, &bad)
+	got.options = s.store.partners.readOptions(p.options, &bad)
 	switch {
 	case got.master != "" || len(got.settings) > 0 || len(got.options) > 0:
 	case bad.any():
@@ -212,14 +212,14 @@ func (s *Service) hasApp(token string) bool {
 func (s *Service) mayCall(app string, h http.Header) bool {
 	sent, bearer := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
 	sent = strings.TrimSpace(sent)
-	asked := false
-	for token, of := range s.opts.Tokens {
-		if of == "" || of == app {
-			asked = true
+	needed := false
+	for token, its := range s.opts.Tokens {
+		if its == "" || its == app {
+			needed = true
 			if bearer && token == sent {
 				return true
 			}
 		}
 	}
-	return !asked
+	return !needed
 }
