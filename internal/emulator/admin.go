@@ -32,8 +32,8 @@ const adminPrefix = "/_emulator/"
 //	GET  /_emulator/sharing         ?app_token=&device=[&id_type=][&partner=]: what holds for a device, a SharingState
 //	GET  /_emulator/sharing-books   what arrived at /third_party_sharing: a SharingBooks
 //	GET  /_emulator/sharing-log     [?app_token=&device=] every arrival in its order as CSV: see SharingArrival
-//	GET  /_emulator/sharing-devices what holds for every device as CSV. settings: partner=0 or 1 for each metric,
-//	                                of partners that were named, and of all others as *; sharing isn't worked into them
+//	GET  /_emulator/sharing-devices what holds for every device as CSV. settings: partner=0 or 1 for each metric, of
+//	                                partners that were named, and of all others as *, whatever the column sharing says
 //	POST /_emulator/reset-sharing   forget devices, arrivals and counts
 //	GET  /_emulator/apps            what app automation made or updated: ManagedApps
 //	PUT  /_emulator/job-faults      replace what fails in jobs: a JSON array of JobFault

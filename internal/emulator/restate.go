@@ -22,7 +22,7 @@ import (
 type Restatement struct {
 	Day   string `json:"day"`             // YYYY-MM-DD by UTC: the first day that changes
 	Until string `json:"until,omitempty"` // the last one; default: Day
-	// Only facts with these values of these dimensions change, such as app_token, network, campaign.
+	// Only facts with these values of dimensions such as app_token, network, campaign change.
 	Where map[string]string `json:"where,omitempty"`
 
 	Metric string            `json:"metric,omitempty"` // see facts.RestatedColumns
