@@ -24,7 +24,7 @@ type Managed struct {
 func (s *Service) ManagedApps() (out []Managed, err error) {
 	out = []Managed{}
 	err = s.store.Change(context.Background(), func(tx *sql.Tx) error {
-		apps, err := (&call{s: s, tx: tx}).apps(true)
+		apps, err := (&call{service: s, tx: tx}).apps(true)
 		if err != nil {
 			return err
 		}

@@ -9,9 +9,9 @@ import (
 // channelParam is one value that a partner asks for.
 type channelParam struct {
 	name     string
-	kind     string // text, texts or flag
+	kind     string // texts, flag, or "" for a text
 	optional bool
-	absent   bool // the value of an optional flag that is absent
+	absent   bool // what an optional flag means when it is absent
 }
 
 // channel is a partner with the values that its setup asks for.
@@ -60,18 +60,18 @@ func findChannel(name string) (channel, bool) {
 // readChannels reads channel_setup, and returns it as it came, without unknown parameters.
 func readChannels(f fields) map[string]any {
 	o := f.object("channel_setup")
-	out, seen := map[string]any{}, map[string]bool{}
+	out, taken := map[string]any{}, map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(o.values)) {
 		c, ok := findChannel(name)
 		switch {
 		case !ok:
 			o.wrong(name, "Unknown partner")
 			continue
-		case seen[c.slug]:
+		case taken[c.slug]:
 			o.wrong(name, "The partner is there under its other name too")
 			continue
 		}
-		seen[c.slug] = true
+		taken[c.slug] = true
 		if values, ok := itemAt(o.values[name], o.errs, o.loc(name)); ok {
 			out[name] = c.read(values)
 		}

@@ -18,13 +18,13 @@ import (
 type appRequest struct {
 	name, bundleID, storeID, platform string
 
-	template  string
-	sections  []string
-	force     bool
+	template  string   // token of the template app; "": the account's
+	sections  []string // to migrate; none: all
+	force     bool     // queue a job even if nothing changes
 	channels  map[string]any
 	overrides map[string]any
-	editors   []string
-	secret    string
+	editors   []string // addresses of mail
+	secret    string   // ios_pv_shared_secret
 	stores    map[string]otherStore
 }
 
@@ -69,6 +69,7 @@ func readApp(f fields, platform string) appRequest {
 	return q
 }
 
+// storeKind matches the store type of an additional store.
 var storeKind = lazy.Regexp(`^[a-z0-9_]+$`)
 
 // readStores reads the additional stores, which only Android apps have.
@@ -100,13 +101,13 @@ func (c *call) templateFor(asked string) string {
 	token := asked
 	switch {
 	case token != "":
-	case c.s.opts.NoTemplate:
+	case c.service.opts.NoTemplate:
 		c.body.wrong("template_app_token", "The account has no template app configured")
 		return ""
-	case c.s.opts.Template != "":
-		token = c.s.opts.Template
+	case c.service.opts.Template != "":
+		token = c.service.opts.Template
 	default:
-		return c.s.madeUp()[0].Token
+		return c.service.madeUp()[0].Token
 	}
 	if _, err := c.app(token); err != nil {
 		c.body.wrong("template_app_token", "The template app was not found")
@@ -129,7 +130,7 @@ func (c *call) postApp() (any, error) {
 		return nil, err
 	}
 	if a == nil {
-		if len(c.s.world.Account().Apps) == facts.MaxApps {
+		if len(c.service.world.Account().Apps) == facts.MaxApps {
 			return nil, wire.BadRequest("The account holds at most %d apps", facts.MaxApps)
 		}
 		token, err := c.newAppToken(q.platform, q.storeID)
@@ -137,8 +138,8 @@ func (c *call) postApp() (any, error) {
 			return nil, err
 		}
 		a = &accountApp{Token: token, StoreID: q.storeID, Platform: q.platform, Settings: emptySettings()}
-		a.ID = 100_000 + c.s.streamOf("app id", token).Below(1_000_000_000)
-		secret := c.s.newSecret(a, 3)
+		a.ID = 100_000 + c.service.streamOf("app id", token).Below(1_000_000_000)
+		secret := c.service.newSecret(a, 3)
 		secret.CreatedAt, secret.UpdatedAt = stamp(c.now), stamp(c.now)
 		a.Secrets = []sdkSecret{secret}
 	}
@@ -198,7 +199,7 @@ func (c *call) updateApp(a *accountApp, q appRequest, template string) (any, err
 	}
 	token, err := c.newestTicket(a.Token)
 	if err == nil && (token == "" || q.force || before != a.jobReason() ||
-		c.s.opts.Readings.Is(reading.TicketIdle, "new-job")) {
+		c.service.opts.Readings.Is(reading.TicketIdle, "new-job")) {
 		token, err = c.queueTicket(a, template, q.sections)
 	}
 	if err != nil {

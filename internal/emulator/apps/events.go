@@ -59,7 +59,7 @@ func (c *call) postEvents() (any, error) {
 			return nil, err
 		}
 		for _, w := range wanted {
-			event := merged(a.putEvent(c.s, map[string]any{"name": w.name, "unique": w.unique}), nil)
+			event := merged(a.putEvent(c.service, map[string]any{"name": w.name, "unique": w.unique}), nil)
 			delete(event, "app_token")
 			out.Successes = append(out.Successes, eventSuccess{token, event})
 		}

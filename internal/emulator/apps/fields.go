@@ -14,12 +14,12 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// maxJSON is the most bytes of a body. A longer body is read and thrown away, up to drained bytes,
-// so that its sender gets to read the answer.
+// maxJSON is the most bytes of a body. A longer body is read and thrown away, up to maxDrained
+// bytes, so that its sender gets to read the answer.
 const (
-	maxJSON = 1 << 20
-	drained = 64 << 20
-	maxDeep = 64 // objects and lists in each other: what is kept has to be read again
+	maxJSON    = 1 << 20
+	maxDrained = 64 << 20
+	maxDepth   = 64 // objects and lists in each other: what is kept has to be read again
 )
 
 // fieldErrors gathers all that is wrong with a request, so that one answer names all of it.
@@ -39,7 +39,7 @@ func (e *fieldErrors) err() error {
 		Desc: "Request validation failed", Details: e.list}
 }
 
-// invalid is the error of one thing that is wrong.
+// invalid returns the error of one thing that is wrong at a place.
 func invalid(msg string, at ...any) error {
 	var e fieldErrors
 	e.add(at, msg)
@@ -50,7 +50,7 @@ func invalid(msg string, at ...any) error {
 // return the zero value then. A null counts as absent.
 type fields struct {
 	values map[string]any
-	at     []any
+	at     []any // the object's place in the request
 	errs   *fieldErrors
 }
 
@@ -62,7 +62,7 @@ func readFields(r *http.Request, optional bool) (fields, error) {
 		return f, wire.BadRequest("The request body could not be read")
 	}
 	if len(body) > maxJSON {
-		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, drained))
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxDrained))
 		return f, wire.BadRequest("The request body is longer than 1 MiB")
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -86,7 +86,7 @@ func readFields(r *http.Request, optional bool) (fields, error) {
 	if !ok {
 		return f, invalid("Input should be a valid dictionary", "body")
 	}
-	if deeper(value, maxDeep) {
+	if deeper(value, maxDepth) {
 		return f, invalid("Input is nested too deeply", "body")
 	}
 	f.values = object
@@ -112,7 +112,7 @@ func deeper(value any, than int) bool {
 	return false
 }
 
-// loc is the place of a field, or of something within it.
+// loc returns the place of a field, or of something within it.
 func (f fields) loc(name string, more ...any) []any {
 	return append(append(append([]any(nil), f.at...), name), more...)
 }

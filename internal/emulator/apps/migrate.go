@@ -24,8 +24,9 @@ func (r *jobRun) migrate(t *ticket, name string) error {
 		return fmt.Errorf("app: %w", err)
 	}
 	def, _ := findSection(name)
-	m := &migration{s: r.call.s, tx: r.call.tx, app: a, section: def, fault: r.call.s.jobs.next(a, name),
-		result: sectionResult{[]string{}, []itemFailure{}}}
+	m := &migration{service: r.call.service, tx: r.call.tx, app: a, section: def,
+		fault: r.call.service.jobs.next(a, name), result: sectionResult{[]string{}, []itemFailure{}}}
+	// Copy the section, whose settings are items or an object.
 	wanted := def.overridden(template.Settings[name], a.Overrides[name])
 	if list, ok := wanted.([]map[string]any); ok {
 		m.items(list)
@@ -42,11 +43,11 @@ func (r *jobRun) migrate(t *ticket, name string) error {
 
 // migration is the copying of one section into an app.
 type migration struct {
-	s       *Service
+	service *Service
 	tx      *sql.Tx
 	app     *accountApp
 	section section
-	fault   *Fault
+	fault   *Fault // nil: none
 	result  sectionResult
 }
 
@@ -73,7 +74,7 @@ func (m *migration) items(wanted []map[string]any) {
 			delete(item, "id") // the template's
 			delete(item, "token")
 			delete(item, "app_token")
-			m.app.putEvent(m.s, item)
+			m.app.putEvent(m.service, item)
 			continue
 		case "partners":
 			m.finishPartner(name, item)
@@ -81,7 +82,7 @@ func (m *migration) items(wanted []map[string]any) {
 		own := objectsOf(m.app.Settings[m.section.name])
 		i := indexOf(own, m.section.key, item[m.section.key])
 		if m.section.name == "trackers" {
-			item["token"] = m.s.streamOf("tracker", m.app.Token, name).Token(6)
+			item["token"] = m.service.streamOf("tracker", m.app.Token, name).Token(6)
 			if i >= 0 {
 				item["token"] = own[i]["token"]
 			}
@@ -95,7 +96,7 @@ func (m *migration) items(wanted []map[string]any) {
 	}
 	if m.fault != nil && len(m.result.Failures) == 0 {
 		// The section has no item of the fault's name, and is to fail all the same.
-		m.result.Failures = append(m.result.Failures, itemFailure{m.fault.named(), m.fault.Detail})
+		m.result.Failures = append(m.result.Failures, itemFailure{m.fault.failureName(), m.fault.Detail})
 	}
 }
 
@@ -125,7 +126,7 @@ func (m *migration) object(wanted map[string]any) error {
 		}
 	}
 	if m.fault != nil && len(m.result.Failures) == 0 {
-		m.result.Failures = append(m.result.Failures, itemFailure{m.fault.named(), m.fault.Detail})
+		m.result.Failures = append(m.result.Failures, itemFailure{m.fault.failureName(), m.fault.Detail})
 	}
 	if err := m.finishObject(wanted, own); err != nil {
 		return err
@@ -134,8 +135,8 @@ func (m *migration) object(wanted map[string]any) error {
 	return nil
 }
 
-// named returns the name that a failure has when the section has no item of the fault's name.
-func (f *Fault) named() string {
+// failureName returns the name that a failure has when the section has no item of the fault's name.
+func (f *Fault) failureName() string {
 	if f.Item == "" {
 		return f.Section
 	}
@@ -170,7 +171,7 @@ func (m *migration) finishObject(wanted, own map[string]any) error {
 		if err != nil || r == nil {
 			return err
 		}
-		data, err := m.s.vault.open(r)
+		data, err := m.service.vault.open(r)
 		if err != nil {
 			return err
 		}

@@ -24,34 +24,34 @@ var forms = []struct {
 	by        map[string]otherForm
 }{
 	{reading.AppAbsent, []string{"GET app", "GET app/{app_token}"}, map[string]otherForm{
-		"400-words": absent(nil, wire.BadRequest("No such application in this account")),
-		"404": absent(nil, &wire.Error{Status: http.StatusNotFound, Code: wire.CodeRequest,
+		"400-words": onNoApp(nil, wire.BadRequest("No such application in this account")),
+		"404": onNoApp(nil, &wire.Error{Status: http.StatusNotFound, Code: wire.CodeRequest,
 			Desc: "App not found"}),
-		"403":          absent(nil, wire.Forbidden("Access to this app is not permitted")),
-		"204":          absent(noContent, nil),
-		"422":          absent(nil, invalid("Input should be an app of this account", "query", "store_id")),
-		"empty-object": absent(struct{}{}, nil),
-		"empty-list":   absent([]any{}, nil),
-		"null":         absent(nil, nil),
+		"403":          onNoApp(nil, wire.Forbidden("Access to this app is not permitted")),
+		"204":          onNoApp(noContent, nil),
+		"422":          onNoApp(nil, invalid("Input should be an app of this account", "query", "store_id")),
+		"empty-object": onNoApp(struct{}{}, nil),
+		"empty-list":   onNoApp([]any{}, nil),
+		"null":         onNoApp(nil, nil),
 	}},
-	{reading.AppAnswer, []string{"GET app"}, map[string]otherForm{"list": found(listed), "app": found(under("app")),
-		"apps": found(func(v any) any { return under("apps")(listed(v)) })}},
+	{reading.AppAnswer, []string{"GET app"}, map[string]otherForm{"list": onApp(inList), "app": onApp(inObject("app")),
+		"apps": onApp(func(v any) any { return inObject("apps")(inList(v)) })}},
 	{reading.AppsList, []string{"GET apps/list"}, map[string]otherForm{
-		"apps": done(under("apps")),
-		"data": done(under("data")),
+		"apps": onSuccess(inObject("apps")),
+		"data": onSuccess(inObject("data")),
 		"denied": func(*call, any, error) (any, error) {
 			return nil, wire.Forbidden("Listing apps is not permitted")
 		},
-		"204":  done(emptyAsNone),
+		"204":  onSuccess(emptyListAs204),
 		"page": firstPage,
 	}},
 	{reading.TicketUnknown, []string{"GET status/{ticket_token}"}, map[string]otherForm{
-		"400": forgotten(wire.BadRequest("Ticket not found")),
-		"404": forgotten(&wire.Error{Status: http.StatusNotFound, Code: wire.CodeRequest, Desc: "Ticket not found"}),
+		"400": onEndedJob(wire.BadRequest("Ticket not found")),
+		"404": onEndedJob(&wire.Error{Status: http.StatusNotFound, Code: wire.CodeRequest, Desc: "Ticket not found"}),
 	}},
 	{reading.TicketStatus, []string{"GET status/{ticket_token}"}, map[string]otherForm{
-		"upper": done(func(v any) any { return statusBy(v, strings.ToUpper) }),
-		"words": done(func(v any) any {
+		"upper": onSuccess(func(v any) any { return statusBy(v, strings.ToUpper) }),
+		"words": onSuccess(func(v any) any {
 			return statusBy(v, func(own string) string {
 				return map[string]string{ticketNew: "queued", ticketOpened: "processing",
 					ticketCompleted: ticketCompleted, ticketFailed: "error"}[own]
@@ -59,38 +59,40 @@ var forms = []struct {
 		}),
 	}},
 	{reading.TicketIdle, []string{"POST app", "POST app/{app_token}"}, map[string]otherForm{
-		"null":   idle(func(o map[string]any) { o["ticket_token"] = nil }),
-		"empty":  idle(func(o map[string]any) { o["ticket_token"] = "" }),
-		"absent": idle(func(o map[string]any) { delete(o, "ticket_token") }),
+		"null":   onNoJob(func(o map[string]any) { o["ticket_token"] = nil }),
+		"empty":  onNoJob(func(o map[string]any) { o["ticket_token"] = "" }),
+		"absent": onNoJob(func(o map[string]any) { delete(o, "ticket_token") }),
 	}},
-	{reading.UpdateAnswer, []string{"POST app/{app_token}"}, map[string]otherForm{"details": updated,
-		"wrapped": done(under("app")), "empty-object": done(nothing), "204": done(none)}},
+	{reading.UpdateAnswer, []string{"POST app/{app_token}"}, map[string]otherForm{"details": asDetails,
+		"wrapped": onSuccess(inObject("app")), "empty-object": onSuccess(emptyObject), "204": onSuccess(noBody)}},
 	{reading.EventsAnswer, []string{"POST events"}, map[string]otherForm{
-		"list": done(func(v any) any {
+		"list": onSuccess(func(v any) any {
 			both := plain(v).(map[string]any)
 			return slices.Concat(both["successes"].([]any), both["failures"].([]any))
 		}),
-		"empty-object": unlessFailed(nothing),
-		"204":          unlessFailed(none),
+		"empty-object": onNoFailures(emptyObject),
+		"204":          onNoFailures(noBody),
 	}},
 	{reading.SettingsAnswer, []string{"GET app/{app_token}/settings"},
-		map[string]otherForm{"settings": done(under("settings")), "data": done(under("data"))}},
+		map[string]otherForm{"settings": onSuccess(inObject("settings")), "data": onSuccess(inObject("data"))}},
 	{reading.SecretsAnswer, []string{"POST app/{app_token}/secrets/revoke_outdated",
 		"POST app/{app_token}/secrets/{secret_id}/revoke", "POST app/{app_token}/secrets/{secret_id}/reactivate"},
-		map[string]otherForm{"bare": done(at("combined_secrets")), "list": done(at("combined_secrets", "secrets")),
-			"empty-object": done(nothing), "204": done(none)}},
-	{reading.VaultAnswer, []string{"POST vault"}, map[string]otherForm{"wrapped": done(under("record")),
-		"empty-object": done(nothing), "204": done(none)}},
-	{reading.VaultAnswer, []string{"GET vault"}, map[string]otherForm{"wrapped": done(under("records")),
-		"204": done(emptyAsNone)}},
+		map[string]otherForm{"bare": onSuccess(valueAt("combined_secrets")),
+			"list":         onSuccess(valueAt("combined_secrets", "secrets")),
+			"empty-object": onSuccess(emptyObject), "204": onSuccess(noBody)}},
+	{reading.VaultAnswer, []string{"POST vault"}, map[string]otherForm{"wrapped": onSuccess(inObject("record")),
+		"empty-object": onSuccess(emptyObject), "204": onSuccess(noBody)}},
+	{reading.VaultAnswer, []string{"GET vault"}, map[string]otherForm{"wrapped": onSuccess(inObject("records")),
+		"204": onSuccess(emptyListAs204)}},
 	{reading.SignatureAnswer, []string{"PATCH app/{app_token}/signature"},
-		map[string]otherForm{"wrapped": done(under("signature")), "empty-object": done(nothing), "204": done(none)}},
+		map[string]otherForm{"wrapped": onSuccess(inObject("signature")), "empty-object": onSuccess(emptyObject),
+			"204": onSuccess(noBody)}},
 }
 
-// read applies the otherForms of the chosen readings to an endpoint's answer.
-func (c *call) read(e endpoint, value any, err error) (any, error) {
+// underReadings applies the otherForms of the chosen readings to an endpoint's answer.
+func (c *call) underReadings(e endpoint, value any, err error) (any, error) {
 	for _, f := range forms {
-		form := f.by[c.s.opts.Readings.Of(f.topic)]
+		form := f.by[c.service.opts.Readings.Of(f.topic)]
 		if form != nil && slices.Contains(f.endpoints, e.method+" "+e.path) {
 			value, err = form(c, value, err)
 		}
@@ -104,8 +106,8 @@ var noContent = wire.Reply{Status: http.StatusNoContent}
 // pageSize is how many apps a list has under the reading page.
 const pageSize = 2
 
-// done applies change to answers that aren't errors.
-func done(change func(any) any) otherForm {
+// onSuccess returns the form that applies change to answers that aren't errors.
+func onSuccess(change func(any) any) otherForm {
 	return func(_ *call, value any, err error) (any, error) {
 		if err != nil {
 			return nil, err
@@ -114,8 +116,8 @@ func done(change func(any) any) otherForm {
 	}
 }
 
-// found applies change to the answer about an app that exists.
-func found(change func(any) any) otherForm {
+// onApp returns the form that applies change to the answer about an app that exists.
+func onApp(change func(any) any) otherForm {
 	return func(_ *call, value any, err error) (any, error) {
 		if _, ok := value.(appDetails); !ok {
 			return value, err
@@ -124,8 +126,9 @@ func found(change func(any) any) otherForm {
 	}
 }
 
-// absent replaces the answer about an app that doesn't exist: by the error e, or else by instead.
-func absent(instead any, e error) otherForm {
+// onNoApp returns the form that replaces the answer about an app that doesn't exist: by the error
+// e, or else by instead.
+func onNoApp(instead any, e error) otherForm {
 	return func(_ *call, value any, err error) (any, error) {
 		switch {
 		case !errors.Is(err, errNoApp):
@@ -137,11 +140,12 @@ func absent(instead any, e error) otherForm {
 	}
 }
 
-// forgotten answers with the error e if the ticket is unknown, or if its job is over.
-func forgotten(e *wire.Error) otherForm {
+// onEndedJob returns the form that answers with the error e if the ticket is unknown, or if its job
+// is over.
+func onEndedJob(e *wire.Error) otherForm {
 	return func(_ *call, value any, err error) (any, error) {
 		if err == nil {
-			if status := at("status")(value); status != ticketCompleted && status != ticketFailed {
+			if status := valueAt("status")(value); status != ticketCompleted && status != ticketFailed {
 				return value, nil
 			}
 		} else if !errors.As(err, new(*wire.Error)) {
@@ -151,8 +155,8 @@ func forgotten(e *wire.Error) otherForm {
 	}
 }
 
-// idle applies change to the answer to a request that queued no job.
-func idle(change func(map[string]any)) otherForm {
+// onNoJob returns the form that applies change to the answer to a request that queued no job.
+func onNoJob(change func(map[string]any)) otherForm {
 	return func(c *call, value any, err error) (any, error) {
 		if o, ok := value.(map[string]any); ok && !c.queued {
 			change(o)
@@ -161,10 +165,11 @@ func idle(change func(map[string]any)) otherForm {
 	}
 }
 
-// unlessFailed applies change to answers of POST /events that list no failures.
-func unlessFailed(change func(any) any) otherForm {
+// onNoFailures returns the form that applies change to answers of POST /events that list no
+// failures.
+func onNoFailures(change func(any) any) otherForm {
 	return func(_ *call, value any, err error) (any, error) {
-		if err != nil || len(at("failures")(value).([]any)) > 0 {
+		if err != nil || len(valueAt("failures")(value).([]any)) > 0 {
 			return value, err
 		}
 		return change(value), nil
@@ -173,36 +178,36 @@ func unlessFailed(change func(any) any) otherForm {
 
 // firstPage cuts the list to pageSize apps, unless the request has a limit.
 func firstPage(c *call, value any, err error) (any, error) {
-	if list, ok := value.([]appDetails); ok && c.r.URL.Query().Get("limit") == "" {
+	if list, ok := value.([]appDetails); ok && c.request.URL.Query().Get("limit") == "" {
 		return list[:min(pageSize, len(list))], err
 	}
 	return value, err
 }
 
-// updated answers an update with the app's details, as GET does.
-func updated(c *call, value any, err error) (any, error) {
+// asDetails answers an update with the app's details, as GET does.
+func asDetails(c *call, value any, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
 	return managed(c.app(c.path[0]))
 }
 
-// listed puts an answer into a list of one element.
-func listed(value any) any { return []any{value} }
+// inList puts an answer into a list of one element.
+func inList(value any) any { return []any{value} }
 
-// nothing answers with an empty object.
-func nothing(any) any { return struct{}{} }
+// emptyObject answers with an empty object.
+func emptyObject(any) any { return struct{}{} }
 
-// none answers 204, without a body.
-func none(any) any { return noContent }
+// noBody answers 204, without a body.
+func noBody(any) any { return noContent }
 
-// under puts an answer into an object, as the value of the key name.
-func under(name string) func(any) any {
+// inObject returns a function that puts an answer into an object, as the value of the key name.
+func inObject(name string) func(any) any {
 	return func(value any) any { return map[string]any{name: value} }
 }
 
-// at returns the value that nested objects have under a path of keys.
-func at(names ...string) func(any) any {
+// valueAt returns a function that finds the value that nested objects have under a path of keys.
+func valueAt(names ...string) func(any) any {
 	return func(value any) any {
 		for _, name := range names {
 			value = plain(value).(map[string]any)[name]
@@ -211,8 +216,8 @@ func at(names ...string) func(any) any {
 	}
 }
 
-// emptyAsNone answers 204 instead of an empty list.
-func emptyAsNone(value any) any {
+// emptyListAs204 answers 204 instead of an empty list.
+func emptyListAs204(value any) any {
 	if len(plain(value).([]any)) == 0 {
 		return noContent
 	}

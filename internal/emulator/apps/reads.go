@@ -46,7 +46,7 @@ func (c *call) getApp() (any, error) { return managed(c.app(c.path[0])) }
 // getAppByStore answers GET /app?store_id=&platform=. The parameter store may name the store to
 // look in; without it that is the platform's default store.
 func (c *call) getAppByStore() (any, error) {
-	query := c.r.URL.Query()
+	query := c.request.URL.Query()
 	values := map[string]any{}
 	for _, name := range []string{"store_id", "platform", "store"} {
 		if query.Get(name) != "" {
@@ -64,7 +64,7 @@ func (c *call) getAppByStore() (any, error) {
 	if store == "" || store == defaultStores[platform] {
 		return managed(c.appByStore(storeID, platform))
 	}
-	if c.s.opts.Readings.Is(reading.StoreFilter, "default-id") {
+	if c.service.opts.Readings.Is(reading.StoreFilter, "default-id") {
 		a, err := c.appByStore(storeID, platform)
 		if a != nil && a.Stores[store].StoreID == "" {
 			a = nil
@@ -85,7 +85,7 @@ func (c *call) getAppByStore() (any, error) {
 
 // listApps answers GET /apps/list, by limit and offset.
 func (c *call) listApps() (any, error) {
-	query := c.r.URL.Query()
+	query := c.request.URL.Query()
 	var errs fieldErrors
 	number := func(name string, absent int) int {
 		if query.Get(name) == "" {

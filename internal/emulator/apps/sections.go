@@ -34,6 +34,7 @@ var allSections = []section{
 	{"s2s", "", ""},
 }
 
+// appInfo is the section of what identifies an app. It can only be read.
 const appInfo = "app_info"
 
 // findSection finds a section that can be migrated.

@@ -48,19 +48,19 @@ func New(w *facts.World, o Options) (*Service, error) {
 // all it wrote.
 type endpoint struct {
 	method, path string // "{...}" stands for any one element
-	body         bool   // JSON is required
+	needsBody    bool   // a body of JSON is required
 	do           func(*call) (any, error)
 }
 
 // call is one request to an endpoint.
 type call struct {
-	s       *Service
+	service *Service
 	ctx     context.Context
 	tx      *sql.Tx
 	account *facts.Edit // within tx
-	r       *http.Request
-	now     time.Time
-	path    []string // what stood for the "{...}", in order
+	request *http.Request
+	now     time.Time // by the data's clock
+	path    []string  // what stood for the "{...}", in order
 	body    fields
 
 	queued bool // the request has queued a job
@@ -72,6 +72,7 @@ type csvAnswer []byte
 // Prefix begins the path of every endpoint.
 const Prefix = "/app-automation/"
 
+// endpoints are all endpoints of app automation.
 var endpoints = []endpoint{
 	{"POST", "app", true, (*call).postApp},
 	{"POST", "app/{app_token}", true, (*call).postAppByToken},
@@ -90,14 +91,14 @@ var endpoints = []endpoint{
 	{"GET", "vault", false, (*call).listVault},
 }
 
-// Serve answers a request under /app-automation/. may checks the credentials: if it returns an
+// Serve answers a request under /app-automation/. mayCall checks the credentials: if it returns an
 // error, that is the answer.
-func (s *Service) Serve(x *wire.Exchange, r *http.Request, may func(*http.Request) *wire.Error) {
+func (s *Service) Serve(x *wire.Exchange, r *http.Request, mayCall func(*http.Request) *wire.Error) {
 	x.Wait(r)
 	if x.Struck(r, wire.ScriptedError) {
 		return
 	}
-	a, err := s.do(r, may)
+	a, err := s.do(r, mayCall)
 	var e *wire.Error
 	if err != nil && !errors.As(err, &e) {
 		s.opts.Logger.Error("app automation failed", "path", r.URL.Path, "error", err)
@@ -110,28 +111,28 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request, may func(*http.Reques
 }
 
 // do does what the request asks for. It checks credentials, path and body, in this order.
-func (s *Service) do(r *http.Request, may func(*http.Request) *wire.Error) (a wire.Reply, err error) {
-	if e := may(r); e != nil {
+func (s *Service) do(r *http.Request, mayCall func(*http.Request) *wire.Error) (a wire.Reply, err error) {
+	if e := mayCall(r); e != nil {
 		return a, e
 	}
 	at, path, err := findEndpoint(r)
 	if err != nil {
 		return a, err
 	}
-	c := &call{s: s, ctx: context.Background(), r: r, now: s.opts.Now(), path: path}
+	c := &call{service: s, ctx: context.Background(), request: r, now: s.opts.Now(), path: path}
 	if r.Method != http.MethodGet {
-		if c.body, err = readFields(r, !at.body); err != nil {
+		if c.body, err = readFields(r, !at.needsBody); err != nil {
 			return a, err
 		}
 	}
-	if err := s.settleTickets(); err != nil {
+	if err := s.stepDueTickets(); err != nil {
 		return a, err
 	}
 	var value any
 	err = s.world.Change(c.ctx, func(e *facts.Edit) error {
 		c.tx, c.account = e.Tx, e
 		value, err = at.do(c)
-		value, err = c.read(at, value, err)
+		value, err = c.underReadings(at, value, err)
 		return err
 	})
 	if err != nil {

@@ -32,9 +32,9 @@ func (a *accountApp) view(name string) any {
 	return a.Settings[name]
 }
 
-// shownSections reads the query's list of sections to show.
-func (c *call) shownSections() ([]string, error) {
-	chosen := c.r.URL.Query()["sections"]
+// querySections reads the query's list of sections to show.
+func (c *call) querySections() ([]string, error) {
+	chosen := c.request.URL.Query()["sections"]
 	var errs fieldErrors
 	for i, name := range chosen {
 		if _, ok := findSection(name); !ok && name != appInfo {
@@ -44,9 +44,9 @@ func (c *call) shownSections() ([]string, error) {
 	return chosen, errs.err()
 }
 
-// sectionsShown returns the chosen sections that the app's platform has, or all when none was
+// sectionsToShow returns the chosen sections that the app's platform has, or all when none was
 // chosen.
-func (a *accountApp) sectionsShown(chosen []string) []string {
+func (a *accountApp) sectionsToShow(chosen []string) []string {
 	all := append([]string{appInfo}, chosenSections(nil, a.Platform)...)
 	if len(chosen) == 0 {
 		return all
@@ -56,7 +56,7 @@ func (a *accountApp) sectionsShown(chosen []string) []string {
 
 // getSettings answers GET /app/{app_token}/settings: an object of sections.
 func (c *call) getSettings() (any, error) {
-	chosen, err := c.shownSections()
+	chosen, err := c.querySections()
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (c *call) getSettings() (any, error) {
 		return nil, err
 	}
 	out := map[string]any{}
-	for _, name := range a.sectionsShown(chosen) {
+	for _, name := range a.sectionsToShow(chosen) {
 		out[name] = a.view(name)
 	}
 	return out, nil
@@ -74,12 +74,12 @@ func (c *call) getSettings() (any, error) {
 // exportSettings answers GET /settings/csv: a line for every value. A nested value is named by its
 // path, in which a list's item is named by its key.
 func (c *call) exportSettings() (any, error) {
-	chosen, err := c.shownSections()
+	chosen, err := c.querySections()
 	if err != nil {
 		return nil, err
 	}
 	var apps []*accountApp
-	if tokens := c.r.URL.Query()["app_tokens"]; len(tokens) > 0 {
+	if tokens := c.request.URL.Query()["app_tokens"]; len(tokens) > 0 {
 		for _, token := range tokens {
 			a, err := c.app(token)
 			if err != nil {
@@ -94,7 +94,7 @@ func (c *call) exportSettings() (any, error) {
 	w := csv.NewWriter(&out)
 	_ = w.Write([]string{"app_token", "app_name", "section", "setting", "value"}) // a buffer takes all
 	for _, a := range apps {
-		for _, name := range a.sectionsShown(chosen) {
+		for _, name := range a.sectionsToShow(chosen) {
 			text, err := json.Marshal(a.view(name))
 			if err != nil {
 				return nil, fmt.Errorf("export settings: %w", err)

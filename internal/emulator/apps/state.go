@@ -28,6 +28,7 @@ CREATE INDEX tickets_of_app ON tickets (app);
 CREATE INDEX open_tickets ON tickets (open) WHERE open;
 CREATE TABLE vault (position INTEGER PRIMARY KEY, section TEXT, store TEXT, data BLOB, created TEXT, updated TEXT, UNIQUE (section, store));`
 
+// The platforms of apps.
 const (
 	android = "android"
 	ios     = "ios"
@@ -73,29 +74,30 @@ func (s *Service) madeUp() []facts.App {
 
 // app finds any app of the account.
 func (c *call) app(token string) (*accountApp, error) {
-	a, err := c.s.keptApp(c.tx, "token=?", token)
+	a, err := c.service.keptApp(c.tx, "token=?", token)
 	if a != nil || err != nil {
 		return a, err
 	}
-	for i, a := range c.s.madeUp() {
+	for i, a := range c.service.madeUp() {
 		if a.Token == token {
-			return c.s.madeUpApp(i), nil
+			return c.service.madeUpApp(i), nil
 		}
 	}
 	return nil, errNoApp
 }
 
+// errNoApp is the answer about an app that isn't there.
 var errNoApp = wire.BadRequest("App not found")
 
 // appByStore finds any app of the account by its default store; nil if there is none.
 func (c *call) appByStore(storeID, platform string) (*accountApp, error) {
-	a, err := c.s.keptApp(c.tx, "store_id=? AND platform=?", storeID, platform)
+	a, err := c.service.keptApp(c.tx, "store_id=? AND platform=?", storeID, platform)
 	if a != nil || err != nil {
 		return a, err
 	}
-	for i, a := range c.s.madeUp() {
-		if defaultPlatform(&a) == platform && defaultStore(&a, c.s.world.Seed, i) == storeID {
-			return c.s.madeUpApp(i), nil
+	for i, a := range c.service.madeUp() {
+		if defaultPlatform(&a) == platform && defaultStore(&a, c.service.world.Seed, i) == storeID {
+			return c.service.madeUpApp(i), nil
 		}
 	}
 	return nil, nil
@@ -122,8 +124,8 @@ func (s *Service) keptApp(tx *sql.Tx, where string, args ...any) (*accountApp, e
 // only the managed ones, in order of making.
 func (c *call) apps(managed bool) (out []*accountApp, err error) {
 	if !managed {
-		for i := range c.s.madeUp() {
-			out = append(out, c.s.madeUpApp(i))
+		for i := range c.service.madeUp() {
+			out = append(out, c.service.madeUpApp(i))
 		}
 	}
 	rows, err := c.tx.Query("SELECT record FROM account_apps ORDER BY position")
@@ -165,7 +167,7 @@ func (c *call) save(a *accountApp) error {
 		token, _ := e["token"].(string)
 		d.Events = append(d.Events, facts.AppEvent{Name: name, Token: token})
 	}
-	return c.account.Declare(context.Background(), d, facts.DayOf(c.s.opts.Now()))
+	return c.account.Declare(context.Background(), d, facts.DayOf(c.service.opts.Now()))
 }
 
 // streamOf returns a random stream that depends on the seed and the parts alone, so that the same
@@ -178,7 +180,7 @@ func (s *Service) streamOf(parts ...string) *facts.Random {
 
 // newAppToken makes a token that no app of the account has.
 func (c *call) newAppToken(platform, storeID string) (string, error) {
-	for r := c.s.streamOf("app", platform, storeID); ; {
+	for r := c.service.streamOf("app", platform, storeID); ; {
 		token := r.Token(12)
 		if _, err := c.app(token); err != nil {
 			var e *wire.Error

@@ -64,7 +64,7 @@ func (c *call) queueTicket(a *accountApp, template string, chosen []string) (str
 	if err := c.tx.QueryRow("SELECT count(*) FROM tickets WHERE app=?", a.Token).Scan(&made); err != nil {
 		return "", fmt.Errorf("queue a job: %w", err)
 	}
-	r := c.s.streamOf("ticket", a.Token, fmt.Sprint(made))
+	r := c.service.streamOf("ticket", a.Token, fmt.Sprint(made))
 	hi, lo := r.Next(), r.Next()
 	t := &ticket{App: a.Token, Template: template, Sections: chosenSections(chosen, a.Platform), Status: ticketNew,
 		At: c.now, Result: map[string]any{},
@@ -131,8 +131,8 @@ func (c *call) getStatus() (any, error) {
 	return map[string]any{"status": found[0].Status, "kind": "migration", "result": found[0].Result}, nil
 }
 
-// settleTickets takes the steps of jobs that are due by the data's clock.
-func (s *Service) settleTickets() error {
+// stepDueTickets takes the steps of jobs that are due by the data's clock.
+func (s *Service) stepDueTickets() error {
 	step := s.opts.TicketStep
 	if step < 0 {
 		return nil
@@ -177,9 +177,10 @@ func (s *Service) stepTickets(where string, due func(*ticket) bool, args ...any)
 		if err != nil {
 			return err
 		}
-		run := &jobRun{call: call{s: s, tx: tx, account: e}, apps: map[string]*accountApp{}, changed: map[string]bool{}}
+		run := &jobRun{call: call{service: s, tx: tx, account: e}, apps: map[string]*accountApp{},
+			changed: map[string]bool{}}
 		ended := map[string]time.Time{} // when the app's earlier job took its last step
-		waits := map[string]bool{}
+		waits := map[string]bool{}      // apps with an earlier job that isn't over
 		for _, t := range tickets {
 			if waits[t.App] {
 				open++
@@ -213,8 +214,8 @@ func (s *Service) stepTickets(where string, due func(*ticket) bool, args ...any)
 // jobRun holds the apps that jobs work on in one transaction: each is read once and saved once.
 type jobRun struct {
 	call    call
-	apps    map[string]*accountApp
-	changed map[string]bool
+	apps    map[string]*accountApp // by token
+	changed map[string]bool        // tokens of the apps to be saved
 }
 
 // app reads an app once for all of the jobs.

@@ -100,7 +100,7 @@ func (c *call) putVault() (any, error) {
 		r = old
 	}
 	r.updated = stamp(c.now)
-	if err := c.s.vault.seal(r, data); err != nil {
+	if err := c.service.vault.seal(r, data); err != nil {
 		return nil, err
 	}
 	err = c.tx.QueryRow(`INSERT INTO vault (section, store, data, created, updated) VALUES (?,?,?,?,?)
