@@ -31,13 +31,13 @@ type Catalog struct {
 	URI       string // of the server, for clients
 	Warehouse string // file:///folder, or s3://bkt/folder
 
-	dir        string // folder of the program and the database
-	java, jar  string
-	properties []string
-	server     *exec.Cmd
-	stdin      io.Closer
+	dir        string    // folder of the program and the database
+	java, jar  string    // paths of the program java, and of CatalogJar
+	properties []string  // further arguments: see RestCatalog.java
+	server     *exec.Cmd // nil: it doesn't run
+	stdin      io.Closer // the server ends when it is closed
 	log        bytes.Buffer
-	ended      chan struct{}
+	ended      chan struct{} // closed when the server has ended
 }
 
 // A CatalogOption changes a catalog before StartCatalog starts it.
@@ -80,6 +80,7 @@ func StartCatalog(t testing.TB, options ...CatalogOption) *Catalog {
 		t.Fatalf("the REST catalog needs Java and its compiler: %v: .ci/jar installs them", err)
 	}
 	c.java = filepath.Join(filepath.Dir(compiler), "java")
+	// Compile the server in a temporary folder.
 	if c.dir, err = os.MkdirTemp("", "reportferry-catalog-"); err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +96,7 @@ func StartCatalog(t testing.TB, options ...CatalogOption) *Catalog {
 	if out, err := exec.Command(compiler, "-cp", c.jar, "-d", c.dir, source).CombinedOutput(); err != nil {
 		t.Fatalf("javac: %v: %s", err, out)
 	}
+	// Find a free port, and start the server there.
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -16,14 +16,14 @@ import (
 func testConditions(t *testing.T, p *place) {
 	for _, size := range []int{1000, 17 << 20} { // one call, and several pieces on every store
 		first, second, late := p.part(table, day, 1, size), p.part(table, day, 2, size-1), p.part(table, day, 3, size+1)
-		over := p.look(t)
+		over := p.conditionNow(t)
 		begun := p.mustPutOver(t, first, over)
 		p.mustRefuse(t, late, over, first) // nothing was there when it began, or something older
 		done := p.mustPutOver(t, second, sinks.Condition{Version: begun.Version})
 		p.mustRefuse(t, late, sinks.Condition{Version: begun.Version}, second)
 		p.mustRefuse(t, late, sinks.Condition{Absent: true}, second)
 		p.mustRefuse(t, second, sinks.Condition{Version: begun.Version}, second) // the same put, doubled
-		if over := p.look(t); over.Version != done.Version {
+		if over := p.conditionNow(t); over.Version != done.Version {
 			t.Errorf("a look gives %+v, the receipt says version %q", over, done.Version)
 		}
 	}
@@ -124,8 +124,8 @@ func testDescribed(t *testing.T, p *place) {
 	}
 }
 
-// look returns the condition that allows what the key of table and day holds now.
-func (p *place) look(t *testing.T) sinks.Condition {
+// conditionNow returns the condition that allows what the key of table and day holds now.
+func (p *place) conditionNow(t *testing.T) sinks.Condition {
 	t.Helper()
 	date := p.part(table, day, 0, 0).Partition
 	over, err := p.files.ConditionOf(t.Context(), table, date, false)
@@ -157,10 +157,10 @@ func (p *place) mustRefuse(t *testing.T, late *part, over sinks.Condition, stays
 		!errors.Is(err, sinks.ErrForeign) {
 		t.Errorf("a late put over %+v: %v", over, err)
 	}
-	if seen := p.Visible(t); len(seen) != 1 {
-		t.Errorf("%d keys are visible", len(seen))
+	if visible := p.Visible(t); len(visible) != 1 {
+		t.Errorf("%d keys are visible", len(visible))
 	} else {
-		for _, content := range seen {
+		for _, content := range visible {
 			if !bytes.Equal(content, stays.content) {
 				t.Errorf("after a late put over %+v readers see %d bytes, want %d", over, len(content), stays.Size)
 			}

@@ -13,7 +13,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-var sizes = []int{100, 100_000, 9 << 20} // with 9 MiB, a store that uploads in pieces has sent a piece
+// sizes are sizes of parts in bytes. With 9 MiB, a store that uploads in pieces has sent a piece.
+var sizes = []int{100, 100_000, 9 << 20}
 
 // testInterrupted ends the context while the sink reads a part: the old rows stay visible.
 func testInterrupted(t *testing.T, p *place) {
@@ -121,8 +122,8 @@ func testConcurrent(t *testing.T, p *place) {
 			running = false
 		default:
 		}
-		if seen, ok := p.Visible(t)[key]; ok && !bytes.Equal(seen, a.content) && !bytes.Equal(seen, b.content) {
-			t.Fatalf("a reader sees %d bytes that are neither part", len(seen))
+		if got, ok := p.Visible(t)[key]; ok && !bytes.Equal(got, a.content) && !bytes.Equal(got, b.content) {
+			t.Fatalf("a reader sees %d bytes that are neither part", len(got))
 		}
 	}
 	for range 2 * writers {
@@ -138,6 +139,7 @@ func testConcurrent(t *testing.T, p *place) {
 	p.mustShow(t, a)
 }
 
+// putOften puts a part so many times, and returns the last error.
 func (p *place) putOften(part sinks.Part, rounds int) error {
 	var failed error
 	for round := range rounds {

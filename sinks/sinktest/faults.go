@@ -77,7 +77,7 @@ func inOrder(next http.Handler) http.Handler {
 // A Cable is a connection to a server that a test can break: a proxy of toxiproxy. It has one toxic
 // at a time.
 type Cable struct {
-	url string
+	url string // of the proxy in toxiproxy's API
 }
 
 // Cabled returns the same place, reached through a cable.
@@ -148,11 +148,11 @@ func call(t *testing.T, method, url string, body, answer any) {
 }
 
 // Busy answers the first n requests with 503, as an overloaded store does, and lets the others
-// through. seen counts requests.
-func Busy(n int64, seen func() int64) func(http.Handler) http.Handler {
+// through. count returns how many requests have come.
+func Busy(n int64, count func() int64) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if seen() <= n {
+			if count() <= n {
 				// The body is read to its end first. When an answer comes sooner, Azure's client
 				// unmaps its buffers while net/http still reads them, which ends the process.
 				_, _ = io.Copy(io.Discard, r.Body)

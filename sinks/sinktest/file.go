@@ -15,7 +15,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Date reads a date.
+// Date returns the date of a text such as 2026-01-31.
 func Date(text string) civil.Date {
 	d, err := civil.ParseDate(text)
 	if err != nil {
@@ -27,7 +27,7 @@ func Date(text string) civil.Date {
 // InMemory is a part's file in memory.
 type InMemory struct{ *bytes.Reader }
 
-// Close is for sinks.
+// Close implements io.Closer for sinks, and does nothing.
 func (InMemory) Close() error { return nil }
 
 // FilePart returns a part of the table installs with these rows, whose fields are its columns.

@@ -42,6 +42,7 @@ const (
 	CatalogConfig CatalogCall = "config" // the first request of each client
 )
 
+// catalogCalls are the methods and paths by which the kinds of requests are known.
 var catalogCalls = []struct {
 	method string
 	path   *regexp.Regexp
@@ -83,19 +84,19 @@ type Front struct {
 
 	mu      sync.Mutex
 	fault   CatalogFault
-	nth     int // requests of the fault's kind since it was set
-	broke   int // requests that the fault has happened at
-	seen    map[CatalogCall]int
-	answers []int
-	late    int // requests that the catalog hasn't got yet
-	settled *sync.Cond
+	nth     int                 // requests of the fault's kind since it was set
+	broke   int                 // requests that the fault has happened at
+	calls   map[CatalogCall]int // requests since the beginning, by kind
+	answers []int               // what Settle returns
+	late    int                 // requests that the catalog hasn't got yet
+	arrival *sync.Cond          // signalled when late falls
 }
 
 // NewFront makes a proxy to the catalog, which runs until the end of the test.
 func (c *Catalog) NewFront(t testing.TB) *Front {
 	t.Helper()
-	f := &Front{seen: map[CatalogCall]int{}}
-	f.settled = sync.NewCond(&f.mu)
+	f := &Front{calls: map[CatalogCall]int{}}
+	f.arrival = sync.NewCond(&f.mu)
 	f.Addr = c.Behind(t, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.carry(next, w, r) })
 	})
@@ -129,7 +130,7 @@ func (f *Front) Broke() int {
 func (f *Front) Seen(call CatalogCall) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.seen[call]
+	return f.calls[call]
 }
 
 // Settle waits until the catalog has got all late requests, and returns the statuses with which it
@@ -138,12 +139,12 @@ func (f *Front) Settle() []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for f.late > 0 {
-		f.settled.Wait()
+		f.arrival.Wait()
 	}
 	return append([]int(nil), f.answers...)
 }
 
-// due returns the fault that happens at a request, or the zero value.
+// due counts a request, and returns the fault that happens at it, or the zero value.
 func (f *Front) due(r *http.Request) CatalogFault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,7 +152,7 @@ func (f *Front) due(r *http.Request) CatalogFault {
 		if r.Method != known.method || !known.path.MatchString(r.URL.EscapedPath()) {
 			continue
 		}
-		f.seen[known.call]++
+		f.calls[known.call]++
 		if f.fault.Kind == "" || known.call != f.fault.Call {
 			break
 		}
@@ -213,7 +214,7 @@ func (f *Front) arrived() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.late--
-	f.settled.Broadcast()
+	f.arrival.Broadcast()
 }
 
 // forward sends the request to the catalog, and returns its answer without showing it to the

@@ -13,15 +13,16 @@ import (
 type part struct {
 	sinks.Part
 	content        []byte
-	opened, closed atomic.Int64
+	opened, closed atomic.Int64 // how many readers were
 
-	openErr  error
-	closeErr error
+	openErr  error                // of open
+	closeErr error                // of a reader's Close
 	extra    []byte               // follows the content, which has Size bytes
 	at       int                  // onRead is called before the byte at this offset is read
-	onRead   func() (bool, error) // whether the reading ends there, and with which error; nil: it goes on
+	onRead   func() (bool, error) // tells whether the reading ends there, and with which error; nil: it goes on
 }
 
+// open returns a reader of the part.
 func (p *part) open() (io.ReadCloser, error) {
 	if p.openErr != nil {
 		return nil, p.openErr
@@ -36,14 +37,15 @@ func (p *part) open() (io.ReadCloser, error) {
 type reader struct {
 	part  *part
 	rest  *bytes.Reader
-	read  int
-	fired bool
+	read  int  // bytes that Read has returned
+	fired bool // onRead was called
 
 	mu    sync.Mutex // of ReadAt, which several may call at once
 	ended bool       // the reading ends at the byte, with err
 	err   error
 }
 
+// Read implements io.Reader. The part's onRead is called before the byte at is read.
 func (r *reader) Read(b []byte) (int, error) {
 	b = b[:min(len(b), 32<<10)]
 	if r.part.onRead != nil && !r.fired {
@@ -62,8 +64,8 @@ func (r *reader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt is for sinks that look at the rows of a part. The first read that reaches the part's byte
-// at calls onRead.
+// ReadAt implements io.ReaderAt, for sinks that read the rows of a part. The first read that
+// reaches the part's byte at calls onRead.
 func (r *reader) ReadAt(b []byte, off int64) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

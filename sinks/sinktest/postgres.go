@@ -27,11 +27,11 @@ type Postgres struct {
 	Password string
 	Dir      string // of its data; ca.pem in it is its certificate
 
-	bin    string
-	as     *syscall.SysProcAttr
-	server *exec.Cmd
+	bin    string               // folder of its programs
+	as     *syscall.SysProcAttr // the user that it runs as; nil: that of the tests
+	server *exec.Cmd            // nil: it doesn't run
 	log    bytes.Buffer
-	ended  chan struct{}
+	ended  chan struct{} // closed when the server has ended
 }
 
 // StartPostgres makes a database in a temporary folder and starts its server, until the end of the
@@ -50,6 +50,7 @@ func StartPostgres(t testing.TB) *Postgres {
 	if os.Getuid() == 0 {
 		p.become(t, "postgres")
 	}
+	// Make the database and the certificate.
 	secret := filepath.Join(p.Dir, "secret")
 	p.write(t, secret, p.Password)
 	data := filepath.Join(p.Dir, "data")
@@ -63,6 +64,7 @@ func StartPostgres(t testing.TB) *Postgres {
 		t.Fatalf("openssl: %v", err)
 	}
 	p.write(t, filepath.Join(p.Dir, "ca.pem"), string(out)) // the key and the certificate
+	// Find a free port, and start the server there.
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +93,7 @@ func (p *Postgres) become(t testing.TB, name string) {
 	}
 }
 
+// write writes a file that the server's user owns.
 func (p *Postgres) write(t testing.TB, path, text string) {
 	t.Helper()
 	err := os.WriteFile(path, []byte(text), 0o600)
@@ -102,6 +105,7 @@ func (p *Postgres) write(t testing.TB, path, text string) {
 	}
 }
 
+// command returns a command of one of Postgres's programs, run by the server's user.
 func (p *Postgres) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(p.bin, name), args...)
 	cmd.Dir, cmd.SysProcAttr = p.Dir, p.as
@@ -149,7 +153,7 @@ func (p *Postgres) Crash() {
 	p.server = nil
 }
 
-// URL is a sink's URL of a schema at an address, which is the server's own or that of a proxy
+// URL returns a sink's URL of a schema at an address, which is the server's own or that of a proxy
 // before it.
 func (p *Postgres) URL(addr, schema string, parameters ...string) string {
 	u := url.URL{Scheme: "postgres", User: url.UserPassword(p.User, p.Password), Host: addr,
@@ -157,7 +161,7 @@ func (p *Postgres) URL(addr, schema string, parameters ...string) string {
 	return u.String()
 }
 
-// NewSchema is the name of a schema that no other test has, and the statement that makes it.
+// NewSchema returns the name of a schema that no other test has, and the statement that makes it.
 func NewSchema() (name, statement string) {
 	name = fmt.Sprintf("place_%d", places.Add(1))
 	return name, "CREATE SCHEMA " + name

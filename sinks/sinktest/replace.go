@@ -14,11 +14,13 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
+// The table and the partition of most parts.
 const (
 	table = "installs"
 	day   = "2026-01-31"
 )
 
+// testVisible checks that readers find a part, and what the receipt says of it.
 func testVisible(t *testing.T, p *place) {
 	a := p.part(table, day, 1, 100_000)
 	receipt := p.mustPut(t, a)
@@ -34,6 +36,7 @@ func testVisible(t *testing.T, p *place) {
 	}
 }
 
+// testRepeated puts the same part again and again.
 func testRepeated(t *testing.T, p *place) {
 	a := p.part(table, day, 1, 100_000)
 	first := p.mustPut(t, a)
@@ -46,6 +49,7 @@ func testRepeated(t *testing.T, p *place) {
 	}
 }
 
+// testReplacement replaces a part, and then puts it back.
 func testReplacement(t *testing.T, p *place) {
 	a, b := p.part(table, day, 1, 100_000), p.part(table, day, 2, 40_000)
 	for _, part := range []*part{a, b, a} {
@@ -54,6 +58,7 @@ func testReplacement(t *testing.T, p *place) {
 	}
 }
 
+// testApart checks that a put changes no other partition and no other table.
 func testApart(t *testing.T, p *place) {
 	parts := []*part{
 		p.part(table, day, 1, 1000), p.part(table, "2026-02-01", 2, 2000), p.part("installs2", day, 3, 3000),
@@ -139,6 +144,7 @@ func testNoRows(t *testing.T, p *place) {
 	p.mustShow(t, none)
 }
 
+// testBig replaces a part of 20 MiB by a small one.
 func testBig(t *testing.T, p *place) {
 	slow.Test(t)
 	big := p.part(table, day, 1, 20<<20)

@@ -28,6 +28,7 @@ type Row struct {
 	Number    int64
 }
 
+// compareRows orders rows by table, partition, number and name.
 func compareRows(a, b Row) int {
 	return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Partition.String(), b.Partition.String()),
 		cmp.Compare(a.Number, b.Number), cmp.Compare(a.Name, b.Name))
@@ -45,15 +46,17 @@ type RowFixture struct {
 type rowPlace struct {
 	place
 	visible func(t *testing.T) []Row
-	rows    map[*part][]Row
+	rows    map[*part][]Row // of each part
 }
 
+// dayRow is a row in the file of a table by day.
 type dayRow struct {
 	Day    int32  `parquet:"day,date"`
 	Name   string `parquet:"name"`
 	Number *int64 `parquet:"number,optional"`
 }
 
+// wholeRow is a row in the file of a table without periods.
 type wholeRow struct {
 	Name   string `parquet:"name"`
 	Number *int64 `parquet:"number,optional"`
@@ -84,6 +87,7 @@ func (p *rowPlace) part(table, date string, seed byte, count, width int) *part {
 	return made
 }
 
+// rowSchema returns the schema of a table with this partition.
 func rowSchema(partition civil.Date) *sinks.Schema {
 	s := &sinks.Schema{Period: "whole", Columns: []sinks.Column{
 		{Name: "name", Type: sinks.String, Required: true, Description: "who"},
@@ -97,6 +101,7 @@ func rowSchema(partition civil.Date) *sinks.Schema {
 	return s
 }
 
+// encodeRows returns a partition's rows as a Parquet file.
 func encodeRows(rows []Row, partition civil.Date) []byte {
 	var b bytes.Buffer
 	var err error
@@ -147,6 +152,7 @@ func (p *rowPlace) differ(got []Row, want ...*part) string {
 		shortRow(got[i:]), shortRow(rows[i:]))
 }
 
+// shortRow describes the first of the rows.
 func shortRow(rows []Row) string {
 	if len(rows) == 0 {
 		return "(end)"
@@ -156,6 +162,7 @@ func shortRow(rows []Row) string {
 		" ")
 }
 
+// mustPut puts the parts in their order, and returns the last receipt.
 func (p *rowPlace) mustPut(t *testing.T, parts ...*part) (r sinks.Receipt) {
 	t.Helper()
 	for _, part := range parts {

@@ -39,6 +39,7 @@ func RunRows(t *testing.T, open func(t *testing.T) RowFixture) {
 	}
 }
 
+// rowsVisible checks that readers find a part's rows, and what the receipt says.
 func rowsVisible(t *testing.T, p *rowPlace) {
 	a := p.part(table, day, 1, 20, 10)
 	receipt := p.mustPut(t, a)
@@ -51,6 +52,7 @@ func rowsVisible(t *testing.T, p *rowPlace) {
 	}
 }
 
+// rowsRepeated puts the same part again and again.
 func rowsRepeated(t *testing.T, p *rowPlace) {
 	a := p.part(table, day, 1, 20, 10)
 	first := p.mustPut(t, a)
@@ -63,6 +65,7 @@ func rowsRepeated(t *testing.T, p *rowPlace) {
 	}
 }
 
+// rowsReplacement replaces a part, and then puts it back.
 func rowsReplacement(t *testing.T, p *rowPlace) {
 	a, b := p.part(table, day, 1, 20, 10), p.part(table, day, 2, 7, 10)
 	for _, part := range []*part{a, b, a} {
@@ -71,6 +74,7 @@ func rowsReplacement(t *testing.T, p *rowPlace) {
 	}
 }
 
+// rowsApart checks that a put changes no other partition and no other table.
 func rowsApart(t *testing.T, p *rowPlace) {
 	parts := []*part{
 		p.part(table, day, 1, 10, 10), p.part(table, "2026-02-01", 2, 20, 10), p.part("installs2", day, 3, 30, 10),
@@ -85,6 +89,7 @@ func rowsApart(t *testing.T, p *rowPlace) {
 	p.mustShow(t, parts[0], changed, parts[2], parts[3])
 }
 
+// rowsWhole puts parts of a table without periods, the last one without rows.
 func rowsWhole(t *testing.T, p *rowPlace) {
 	whole := sinks.Whole.String()
 	a, b, other := p.part(table, whole, 1, 10, 10), p.part(table, whole, 2, 20, 10), p.part("sessions", day, 3, 5, 10)
@@ -112,6 +117,7 @@ func rowsNone(t *testing.T, p *rowPlace) {
 // upload in pieces has sent some.
 var shapes = [][2]int{{1, 1}, {2000, 40}, {90, 105_000}}
 
+// rowsBig replaces a part of at least 9 MiB by a small one.
 func rowsBig(t *testing.T, p *rowPlace) {
 	slow.Test(t)
 	big, small := p.part(table, day, 1, shapes[2][0], shapes[2][1]), p.part(table, day, 2, 3, 10)
@@ -124,6 +130,7 @@ func rowsBig(t *testing.T, p *rowPlace) {
 	p.mustShow(t, small)
 }
 
+// rowsInterrupted ends the context while the sink reads a part: the old rows stay visible.
 func rowsInterrupted(t *testing.T, p *rowPlace) {
 	old := p.part(table, day, 1, 100, 10)
 	p.mustPut(t, old)
@@ -147,6 +154,7 @@ func rowsInterrupted(t *testing.T, p *rowPlace) {
 	p.mustShow(t, fresh)
 }
 
+// rowsEnded puts under a context that has ended already.
 func rowsEnded(t *testing.T, p *rowPlace) {
 	old := p.part(table, day, 1, 20, 10)
 	p.mustPut(t, old)
@@ -160,6 +168,7 @@ func rowsEnded(t *testing.T, p *rowPlace) {
 	}
 }
 
+// rowsFailedRead makes the reading of a part fail in each of the ways of spoilings.
 func rowsFailedRead(t *testing.T, p *rowPlace) {
 	slow.Test(t)
 	broken := errors.New("the disk is gone")
@@ -207,9 +216,9 @@ func rowsConcurrent(t *testing.T, p *rowPlace) {
 	finished := make(chan struct{})
 	go func() { wg.Wait(); close(finished) }()
 	whole := func() {
-		seen := p.visible(t)
-		if p.differ(seen, a) != "" && p.differ(seen, b) != "" {
-			t.Errorf("a reader sees %d rows that are neither part", len(seen))
+		got := p.visible(t)
+		if p.differ(got, a) != "" && p.differ(got, b) != "" {
+			t.Errorf("a reader sees %d rows that are neither part", len(got))
 		}
 	}
 	for running := true; running; {

@@ -14,12 +14,12 @@ import (
 // is empty at first.
 type Server struct {
 	Scheme string // gs, s3 or azblob
-	addr   string
-	place  string
-	api    string // toxiproxy's address
+	addr   string // host:port
+	place  string // folder in the bucket
+	api    string // address of toxiproxy's API
 }
 
-// places counts the names that were made, so that each is another.
+// places counts the names of places that were made, so that no two are equal.
 var places atomic.Int64
 
 // EachServer runs a test on every server. getenv is os.Getenv; .ci/servers sets the variables, and

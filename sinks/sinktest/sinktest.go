@@ -85,7 +85,7 @@ type place struct {
 	Fixture
 	files files // the fixture's sink
 	parts []*part
-	made  map[noise][]byte
+	made  map[noise][]byte // the contents of parts
 }
 
 // A noise identifies random bytes.
@@ -121,6 +121,7 @@ func (p *place) noise(seed byte, size int) []byte {
 	return p.made[key]
 }
 
+// mustPut puts a part, and returns its receipt.
 func (p *place) mustPut(t *testing.T, part *part) sinks.Receipt {
 	t.Helper()
 	receipt, err := p.Sink.Put(context.Background(), part.Part)

@@ -13,8 +13,8 @@ import (
 // A Wire is a proxy to a Postgres server. The fault that Break sets happens once. Connections
 // through it aren't encrypted.
 type Wire struct {
-	Addr string
-	to   string
+	Addr string // host:port of the proxy
+	to   string // and of the server
 
 	mu    sync.Mutex
 	fault WireFault
@@ -95,7 +95,8 @@ func (w *Wire) carry(client net.Conn) {
 	if err != nil {
 		return // the client sees a server that is down
 	}
-	var muted sync.Mutex // held while answers go to the client
+	// Answers go to the client until mute is called.
+	var muted sync.Mutex // guards dead, and is held while an answer goes to the client
 	dead := false
 	go func() {
 		defer client.Close() //nolint:errcheck // as above
@@ -116,6 +117,7 @@ func (w *Wire) carry(client net.Conn) {
 			}
 		}
 	}()
+	// Pieces go to the server, with the fault.
 	mute := func() { muted.Lock(); dead = true; muted.Unlock() }
 	piece := make([]byte, 64<<10)
 	for {
