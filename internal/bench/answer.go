@@ -16,7 +16,7 @@ import (
 type Answer struct {
 	shape  Shape
 	random *rand.Rand
-	row    int64
+	row    int64  // index of the next row
 	rest   []byte // what is left to read of the last row
 	buffer []byte
 }
@@ -56,6 +56,7 @@ func (a *Answer) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// Values of the columns partner_name, country_code and os_name, quoted as CSV needs it.
 var (
 	partners = []string{"Organic", "Google Ads ACI", `"Meta, Inc. ""Installs"""`, "AppLovin", "Unity Ads",
 		`"Mintegral, 汇量"`, "TikTok for Business", "Apple Search Ads"}

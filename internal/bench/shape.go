@@ -35,6 +35,7 @@ func Shapes() []Shape {
 	return all
 }
 
+// days is the number of days, and so of partitions, of an answer.
 const days = 7
 
 // Days returns the dates of an answer; each is a partition.
