@@ -27,7 +27,7 @@ import (
 // with Close.
 type Server struct {
 	opts Options
-	// How the service does what its document leaves open.
+	// readings say how the service does what its document leaves open.
 	readings reading.Set
 	shift    atomic.Int64 // nanoseconds added to Options.Now
 	callers  callers
