@@ -31,10 +31,10 @@ const readers = 12
 // DB is a SQLite database in WAL mode, where readers and the writer don't wait for each other. One
 // writer changes it at a time.
 type DB struct {
-	db      *sql.DB
-	dir     string         // of a private file; "" when the file is kept
-	reading chan *sql.Conn // the readers' idle connections
-	writing chan *sql.Conn // the writer's one connection. A channel, so that waiting stops no fake clock
+	db        *sql.DB
+	dir       string         // of a private file; "" when the file is kept
+	readConns chan *sql.Conn // the readers' idle connections
+	writeConn chan *sql.Conn // the writer's one connection. A channel, so that waiting stops no fake clock
 }
 
 // Open opens the database of a file, which is made when it is missing, and lets setUp fill or check
@@ -42,7 +42,7 @@ type DB struct {
 // file the database is private: its file is unlinked while it is open, so that a killed process
 // leaves nothing behind.
 func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err error) {
-	s := &DB{reading: make(chan *sql.Conn, readers), writing: make(chan *sql.Conn, 1)}
+	s := &DB{readConns: make(chan *sql.Conn, readers), writeConn: make(chan *sql.Conn, 1)}
 	flush, what := "normal", "open emulator database "+file
 	defer func() {
 		if err != nil {
@@ -64,7 +64,7 @@ func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err e
 	if err != nil {
 		return nil, err
 	}
-	s.writing <- conn
+	s.writeConn <- conn
 	if err = s.Change(ctx, func(tx *sql.Tx) error { return setUp(ctx, tx) }); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err e
 		if conn, err = s.connect(ctx); err != nil {
 			return nil, err
 		}
-		s.reading <- conn
+		s.readConns <- conn
 		if _, err = conn.ExecContext(ctx, "SELECT count(*) FROM sqlite_schema"); err != nil { // opens the files
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func dataSource(file, flush string) string {
 // Close closes the database and removes a private file. Nobody may use the database any more.
 func (s *DB) Close() error {
 	var errs []error
-	for _, pool := range []chan *sql.Conn{s.reading, s.writing} {
+	for _, pool := range []chan *sql.Conn{s.readConns, s.writeConn} {
 		for len(pool) > 0 {
 			errs = append(errs, (<-pool).Close())
 		}
@@ -132,8 +132,8 @@ func (s *DB) Close() error {
 // Change runs do in a transaction of its own, and rolls it back if do returns an error. Nobody else
 // writes meanwhile. The functions in committed run after the commit, before anybody else writes.
 func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error, committed ...func()) error {
-	conn := <-s.writing
-	defer func() { s.writing <- conn }()
+	conn := <-s.writeConn
+	defer func() { s.writeConn <- conn }()
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -156,11 +156,11 @@ func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error, committed ...fu
 func (s *DB) Query(ctx context.Context, text string, args []any, use func(*sql.Rows) error) error {
 	var conn *sql.Conn
 	select {
-	case conn = <-s.reading:
+	case conn = <-s.readConns:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { s.reading <- conn }()
+	defer func() { s.readConns <- conn }()
 	rows, err := conn.QueryContext(ctx, text, args...)
 	if err != nil {
 		return fmt.Errorf("query: %w", err)
