@@ -192,9 +192,9 @@ func (b *sumsReport) rowsAt(ctx context.Context, at time.Time, days *metrics.Per
 			return today, rows, nil
 		}
 	}
-	err = b.service.run(ctx, &q.Query, func(st metrics.Statement, found *sql.Rows) error {
+	err = b.service.run(ctx, &q.Query, func(st metrics.Statement, sqlRows *sql.Rows) error {
 		b.units = st.Units
-		list := newRows(found, len(q.Dimensions)+len(st.Units), nil)
+		list := newRows(sqlRows, len(q.Dimensions)+len(st.Units), nil)
 		for list.next() {
 			var e entry
 			for _, cell := range list.row {

@@ -193,8 +193,8 @@ func (s *Service) totals(r *http.Request, q *request, by metrics.Dimension, f *w
 		all.Maturity = "mature"
 	}
 	out := map[string]string{}
-	err := s.run(r.Context(), &all, func(st metrics.Statement, found *sql.Rows) error {
-		rows := newRows(found, 1+len(st.Units), nil)
+	err := s.run(r.Context(), &all, func(st metrics.Statement, sqlRows *sql.Rows) error {
+		rows := newRows(sqlRows, 1+len(st.Units), nil)
 		if !rows.next() {
 			return rows.err
 		}

@@ -154,7 +154,7 @@ func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 		return
 	}
 	answer := map[string][]filterItem{}
-	found := 0
+	items := 0 // of all lists
 	for _, name := range wanted {
 		list, ok := filterLists[name]
 		if !ok {
@@ -166,9 +166,9 @@ func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 		answer[name] = slices.DeleteFunc(list(s, search), func(i filterItem) bool {
 			return !search.takes(i) || name == "apps" && i.ID == x.Fault.Hidden()
 		})
-		found += len(answer[name])
+		items += len(answer[name])
 	}
-	if found == 0 {
+	if items == 0 {
 		x.WriteHeader(http.StatusNoContent)
 		return
 	}

@@ -5,21 +5,22 @@ import "database/sql"
 // answerRows are the rows of a report's answer: as SQLite yields them, or as a silent fault has
 // them.
 type answerRows struct {
-	found  *sql.Rows
-	silent *silentFault // nil: none
-	row    []any        // the current row; its slice is used again for the next one
-	into   []any        // pointers to the cells of row, for Scan
-	again  int          // how often the current row is still to be returned
-	some   bool         // next has gone to a row
-	err    error
+	sqlRows *sql.Rows
+	silent  *silentFault // nil: none
+	row     []any        // the current row; its slice is used again for the next one
+	into    []any        // pointers to the cells of row, for Scan
+	again   int          // how often the current row is still to be returned
+	some    bool         // next has gone to a row
+	err     error
 
 	drifts  []int // cells of cohort metrics that are made higher than the sum of the rows
 	percent int64 // by how much they are made higher
 }
 
-// newRows returns the found rows, which have width cells. The first call of next goes to the first.
-func newRows(found *sql.Rows, width int, l *silentFault) *answerRows {
-	a := &answerRows{found: found, silent: l, row: make([]any, width), into: make([]any, width)}
+// newRows returns the rows that SQLite yields, which have width cells. The first call of next goes
+// to the first.
+func newRows(sqlRows *sql.Rows, width int, l *silentFault) *answerRows {
+	a := &answerRows{sqlRows: sqlRows, silent: l, row: make([]any, width), into: make([]any, width)}
 	for i := range a.row {
 		a.into[i] = &a.row[i]
 	}
@@ -29,11 +30,11 @@ func newRows(found *sql.Rows, width int, l *silentFault) *answerRows {
 // next goes on to the next row. It returns false at the end and after an error, which stays in err.
 func (a *answerRows) next() bool {
 	for a.again == 0 {
-		if !a.found.Next() {
-			a.err = a.found.Err()
+		if !a.sqlRows.Next() {
+			a.err = a.sqlRows.Err()
 			return false
 		}
-		if a.err = a.found.Scan(a.into...); a.err != nil {
+		if a.err = a.sqlRows.Scan(a.into...); a.err != nil {
 			return false
 		}
 		for _, i := range a.drifts {

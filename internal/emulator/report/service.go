@@ -103,8 +103,8 @@ func (s *Service) read(x *wire.Exchange, r *http.Request) *request {
 func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request,
 	write func(metrics.Statement, *answerRows) error) error {
 	s.leaveOutApp(q, r.URL.Query(), x.Fault)
-	return s.run(r.Context(), &q.Query, func(st metrics.Statement, found *sql.Rows) error {
-		rows := newRows(found, len(q.Dimensions)+len(st.Units), q.silentFault(x.Fault))
+	return s.run(r.Context(), &q.Query, func(st metrics.Statement, sqlRows *sql.Rows) error {
+		rows := newRows(sqlRows, len(q.Dimensions)+len(st.Units), q.silentFault(x.Fault))
 		rows.drifts, rows.percent = q.cohortDrift(x.Readings, r.URL.Query().Get("dimensions"))
 		if !rows.next() && rows.err != nil {
 			return rows.err
