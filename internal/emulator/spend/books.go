@@ -68,15 +68,16 @@ func newCostStore(readings reading.Set) *costStore {
 		dirty: map[int]bool{}}
 }
 
-// take applies a record, and returns when it is kept.
-func (b *costStore) take(rec record, e facts.Engagement, found bool, now time.Time) (status int, refused string,
+// take applies a record, and returns when it is kept. matches tells whether e is the engagement of
+// its Cost ID; otherwise there is none.
+func (b *costStore) take(rec record, e facts.Engagement, matches bool, now time.Time) (status int, refused string,
 	err error) {
 	b.mu.Lock()
-	if status, refused := b.refuses(rec, e, found, now); refused != "" {
+	if status, refused := b.refuses(rec, e, matches, now); refused != "" {
 		b.mu.Unlock()
 		return status, refused, nil
 	}
-	b.apply(rec, e, found, now)
+	b.apply(rec, e, matches, now)
 	kept := b.keepRecord(rec, now) // under the same lock, so that the log has the order of apply
 	b.mu.Unlock()
 	return http.StatusOK, "", kept.Wait()
@@ -87,7 +88,7 @@ const usedAgain, usedAgainBare = "cost_id: already used", "cost_id: used before"
 
 // refuses returns the status and the reason if the chosen readings refuse a record because its Cost
 // ID is there already, or because of its engagement. Otherwise the reason is "".
-func (b *costStore) refuses(rec record, e facts.Engagement, found bool, now time.Time) (status int, refused string) {
+func (b *costStore) refuses(rec record, e facts.Engagement, matches bool, now time.Time) (status int, refused string) {
 	status = http.StatusBadRequest
 	_, known := b.records[rec.costID]
 	switch duplicate := b.readings.Of(reading.SpendDuplicate); {
@@ -99,11 +100,11 @@ func (b *costStore) refuses(rec record, e facts.Engagement, found bool, now time
 		return status, usedAgainBare
 	}
 	switch unknown := b.readings.Of(reading.SpendUnknown); {
-	case found && now.Sub(e.Time) > window && b.readings.Is(reading.SpendLate, "400"):
+	case matches && now.Sub(e.Time) > window && b.readings.Is(reading.SpendLate, "400"):
 		return status, "cost_id: of an engagement more than seven days ago"
-	case !found && unknown == "404":
+	case !matches && unknown == "404":
 		return http.StatusNotFound, "cost_id: of no known engagement"
-	case !found && unknown == "400":
+	case !matches && unknown == "400":
 		return status, "cost_id: of no known engagement"
 	}
 	return 0, ""
@@ -111,9 +112,9 @@ func (b *costStore) refuses(rec record, e facts.Engagement, found bool, now time
 
 // apply does the part of take that is in memory. The same content again changes nothing. Other
 // content replaces what was there, unless the engagement is too old by now.
-func (b *costStore) apply(rec record, e facts.Engagement, found bool, now time.Time) {
+func (b *costStore) apply(rec record, e facts.Engagement, matches bool, now time.Time) {
 	old, known := b.records[rec.costID]
-	tooLate := found && now.Sub(e.Time) > window
+	tooLate := matches && now.Sub(e.Time) > window
 	r := keptRecord{amount: rec.amount, tag: strings.Clone(rec.tag), received: now.Unix(), pricing: rec.pricing,
 		currency: rec.currency, state: pending, times: 1}
 	if known {
@@ -136,7 +137,7 @@ func (b *costStore) apply(rec record, e facts.Engagement, found bool, now time.T
 		b.count(old, nil, -1)
 	}
 	switch {
-	case !found:
+	case !matches:
 	case tooLate:
 		r.state = late
 		b.tooLate++

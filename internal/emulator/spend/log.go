@@ -57,8 +57,8 @@ func (s *Service) applyLine(line string) error {
 		return fmt.Errorf("an invalid record: %s", refused)
 	}
 	now := time.Unix(l.Received, 0)
-	e, found := s.world.FindEngagement(rec.costID, now)
-	s.costs.apply(rec, e, found, now)
+	e, matches := s.world.FindEngagement(rec.costID, now)
+	s.costs.apply(rec, e, matches, now)
 	s.costs.answers.Answer(http.StatusOK, "")
 	return nil
 }

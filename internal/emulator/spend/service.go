@@ -86,11 +86,11 @@ func (s *Service) take(r *http.Request) (status int, refused string, err error) 
 		return http.StatusBadRequest, refused, nil
 	}
 	now := s.opts.Now().Truncate(time.Second) // as the log keeps it
-	e, found := s.world.FindEngagement(rec.costID, now)
-	if found && network != "" && e.Network != network {
+	e, matches := s.world.FindEngagement(rec.costID, now)
+	if matches && network != "" && e.Network != network {
 		return http.StatusForbidden, "credential: of another network", nil
 	}
-	return s.costs.take(rec, e, found, now)
+	return s.costs.take(rec, e, matches, now)
 }
 
 // partner finds the network that the credential may post for, which is in the header or in the
