@@ -81,7 +81,7 @@ func (q *Query) KeepSlices(apps []facts.App) {
 }
 
 // passes tells whether a slice passes the filters of the dimensions that the engagement decides (if
-// attributed is true), or those of the others. Filters of dates aren't asked.
+// attributed is true), or those of the others. Filters of dates don't count here.
 func (q *Query) passes(s *facts.Slice, attributed bool) bool {
 	for _, f := range q.Filters {
 		d := f.Dimension
@@ -112,13 +112,13 @@ func (q *Query) factFilters(s span) []factFilter {
 	if dates == nil {
 		return q.sliceFilters
 	}
-	// Dates are compared hour by hour, as the report shows them.
+	// local is each hour's time as the report shows it.
 	hours := factFilter{"f.ts", []int{}}
 	for hour := s.hours.First; hour <= s.hours.Last; hour++ {
-		shown := time.Unix(int64(hour)*3600+int64(offsetAt(q.Zone, hour))+int64(s.shift)*facts.DaySeconds, 0).UTC()
+		local := time.Unix(int64(hour)*3600+int64(offsetAt(q.Zone, hour))+int64(s.shift)*facts.DaySeconds, 0).UTC()
 		keeps := true
 		for _, f := range dates {
-			keeps = keeps && f.Keeps(f.Dimension.Time.Print(shown))
+			keeps = keeps && f.Keeps(f.Dimension.Time.Print(local))
 		}
 		if keeps {
 			hours.ids = append(hours.ids, hour)
