@@ -82,7 +82,7 @@ type Reply struct {
 	ContentType string
 	Body        []byte
 
-	errorText string // an error's words, of which readings make other bodies; "": not an error
+	errorText string // an error's words, from which readings make other bodies; "": not an error
 }
 
 // send writes a whole answer. An error gets the form of the chosen readings.
