@@ -121,14 +121,14 @@ func readTickets(tx *sql.Tx, where string, args ...any) (out []*ticket, err erro
 
 // getStatus answers GET /status/{ticket_token}.
 func (c *call) getStatus() (any, error) {
-	found, err := readTickets(c.tx, "token=?", c.path[0])
+	tickets, err := readTickets(c.tx, "token=?", c.path[0])
 	if err != nil {
 		return nil, err
 	}
-	if len(found) == 0 {
+	if len(tickets) == 0 {
 		return nil, wire.BadRequest("Ticket not found")
 	}
-	return map[string]any{"status": found[0].Status, "kind": "migration", "result": found[0].Result}, nil
+	return map[string]any{"status": tickets[0].Status, "kind": "migration", "result": tickets[0].Result}, nil
 }
 
 // stepDueTickets takes the steps of jobs that are due by the data's clock.
