@@ -38,11 +38,11 @@ type Postgres struct {
 // test.
 func StartPostgres(t testing.TB) *Postgres {
 	t.Helper()
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if err != nil || len(found) == 0 {
+	programs, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(programs) == 0 {
 		t.Fatal("Debian's package postgresql isn't installed: .ci/servers true installs it")
 	}
-	p := &Postgres{User: "tester", Password: "p@ss/" + rand.Text(), bin: filepath.Dir(found[len(found)-1])}
+	p := &Postgres{User: "tester", Password: "p@ss/" + rand.Text(), bin: filepath.Dir(programs[len(programs)-1])}
 	if p.Dir, err = os.MkdirTemp("", "reportferry-postgres-"); err != nil {
 		t.Fatal(err)
 	}
