@@ -57,9 +57,9 @@ type costStore struct {
 	records map[string]keptRecord // by Cost ID
 	rows    map[int]*factRow      // by the fact's id
 	dirty   map[int]bool          // ids of rows that the table facts has otherwise, or lacks
-	same    int                   // arrivals with the content that was there
+	same    int                   // arrivals that changed nothing: with the content that was there, or under the reading keeps
 	other   int                   // arrivals that replaced what was there
-	tooLate int                   // arrivals that changed nothing because the window was over
+	tooLate int                   // arrivals after the window, whose content is in no report
 }
 
 // newCostStore returns a store without records or a log.
