@@ -57,7 +57,7 @@ type costStore struct {
 	records map[string]keptRecord // by Cost ID
 	rows    map[int]*factRow      // by the fact's id
 	dirty   map[int]bool          // ids of rows that the table facts has otherwise, or lacks
-	same    int                   // arrivals that changed nothing: with the content that was there, or under the reading keeps
+	same    int                   // arrivals with the content that was there, or any under the reading keeps
 	other   int                   // arrivals that replaced what was there
 	tooLate int                   // arrivals after the window, whose content is in no report
 }
