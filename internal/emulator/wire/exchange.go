@@ -200,8 +200,8 @@ func (b *answerBody) abort() {
 // a whole one.
 type cutBody struct {
 	*answerBody
-	left int64
-	held []byte
+	left int64  // bytes until the cut
+	held []byte // bytes that aren't written yet
 }
 
 // Write implements io.Writer; the write that reaches the cut doesn't return.
