@@ -47,6 +47,7 @@ func (s *Server) Client() *http.Client {
 	return p.client
 }
 
+// close ends the server and its connections.
 func (p *inProcess) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
