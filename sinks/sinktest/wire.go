@@ -14,12 +14,12 @@ import (
 // through it aren't encrypted.
 type Wire struct {
 	Addr string // host:port of the proxy
-	to   string // and of the server
+	to   string // host:port of the server
 
 	mu    sync.Mutex
 	fault WireFault
 	nth   int // pieces or commits that were counted since the fault was set
-	broke bool
+	broke bool // the fault has happened
 }
 
 // A WireFault is what becomes of a connection.
