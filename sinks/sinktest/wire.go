@@ -18,7 +18,7 @@ type Wire struct {
 
 	mu    sync.Mutex
 	fault WireFault
-	nth   int // pieces or commits that were counted since the fault was set
+	nth   int  // pieces or commits that were counted since the fault was set
 	broke bool // the fault has happened
 }
 
