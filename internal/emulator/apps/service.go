@@ -16,7 +16,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// Options say how app automation behaves. Their fields are those of emulator.Options.
+// Options say how app automation behaves. Fields without a comment mean what those of
+// emulator.Options do.
 type Options struct {
 	Template   string
 	NoTemplate bool
