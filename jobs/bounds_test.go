@@ -40,7 +40,7 @@ func (k busy) Plan(context.Context, time.Time) (p Plan, err error) {
 			return ledger.Outcome{Written: 1}, nil
 		}})
 	}
-	p.Records = keepMost / 8
+	p.Records = mostRecords / 8
 	k.kept.Add(int64(p.Records))
 	p.Ending = release(func() { k.kept.Add(-int64(p.Records)) })
 	return p, nil
@@ -73,8 +73,8 @@ func TestRunsOfAProcessShareItsBounds(t *testing.T) {
 			}
 			r := &Runner{Run: name, Lease: time.Minute, Parallel: 3, Bounds: b, Log: slog.New(slog.DiscardHandler)}
 			plans := Share{}.Plan(t.Context(), b, list, time.Now())
-			if most := kept.Load(); most > keepMost+keepMost/8*planners {
-				t.Errorf("%d records are kept, of at most %d", most, keepMost)
+			if most := kept.Load(); most > mostRecords+mostRecords/8*jobsAtOnce {
+				t.Errorf("%d records are kept, of at most %d", most, mostRecords)
 			}
 			for _, res := range r.RunJobs(t.Context(), list, plans) {
 				if res.Outcome.Written != units {
@@ -94,7 +94,7 @@ func TestRunsOfAProcessShareItsBounds(t *testing.T) {
 			t.Errorf("%d short runs have ended beside the long one", n)
 		}
 		wg.Wait()
-		if planning.most.Load() != planners || doing.most.Load() != 3 || b.kept.Load() != 0 {
+		if planning.most.Load() != jobsAtOnce || doing.most.Load() != 3 || b.kept.Load() != 0 {
 			t.Errorf("%d were planned at once and %d done; %d records are counted in the end", planning.most.Load(),
 				doing.most.Load(), b.kept.Load())
 		}

@@ -13,36 +13,36 @@ import (
 // Exit codes of a run.
 const (
 	ExitDone        = 0
-	ExitFailed      = 1
-	ExitUsage       = 2
-	ExitSome        = 3
-	ExitHeld        = 4
-	ExitDenied      = 5
-	ExitInterrupted = 130
+	ExitFailed      = 1   // nothing was done, because of errors
+	ExitUsage       = 2   // the config is refused
+	ExitSome        = 3   // some units failed, or what was done isn't as the config asks
+	ExitHeld        = 4   // other runs held all units of a job that a person named
+	ExitDenied      = 5   // the service or a store refused the credentials
+	ExitInterrupted = 130 // the run was stopped, or had no time for some units
 )
 
 // ExitCode returns the exit code of a run: the first of 2, 5, 1, 3, 4 and 0 that is the code of one
 // of its jobs. A run that was stopped, or that had no time for some units, ends with 130. named
 // says that a person asked for these jobs; only then are units that others hold a failure.
 func ExitCode(results []ledger.Result, stopped, named bool) int {
-	seen := map[int]bool{}
+	codes := map[int]bool{}
 	for _, r := range results {
-		seen[exitOf(r, named)] = true
+		codes[exitCodeOf(r, named)] = true
 		stopped = stopped || r.Left > 0
 	}
 	if stopped {
 		return ExitInterrupted
 	}
 	for _, code := range []int{ExitUsage, ExitDenied, ExitFailed, ExitSome, ExitHeld} {
-		if seen[code] {
+		if codes[code] {
 			return code
 		}
 	}
 	return ExitDone
 }
 
-// exitOf returns the exit code of one job.
-func exitOf(r ledger.Result, named bool) int {
+// exitCodeOf returns the exit code of one job.
+func exitCodeOf(r ledger.Result, named bool) int {
 	var refused, denied bool
 	for _, err := range r.Errs {
 		refused = refused || errors.Is(err, ledger.ErrRefused)

@@ -8,13 +8,13 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// finish ends a job's plan, and notes what is left to do for the job. It runs beside other jobs'
-// units, and afterwards nothing of the table stays in memory.
-func (r *Runner) finish(a *active) {
+// finish calls the Ending of a job's plan, adds what that returns to the job's result, and frees
+// the memory of the table's records. It does so in the background, beside other jobs' units.
+func (r *Runner) finish(a *activeJob) {
 	ctx := a.root
 	r.ending.Go(func() error {
-		p, to := a.plan, a.res.Result
-		defer r.jobOver(to)
+		p, result := a.plan, a.res.Result
+		defer r.jobOver(result)
 		if p.Ending == nil {
 			return nil
 		}
@@ -23,20 +23,20 @@ func (r *Runner) finish(a *active) {
 			return nil //nolint:nilerr // the run was stopped
 		}
 		defer leave()
-		brief, err := p.Ending.Finish(ctx, to.Outcome,
-			ledger.Past{Runs: []ledger.Run{{ID: r.Run, Results: []ledger.Result{*to}}}})
+		brief, err := p.Ending.Finish(ctx, result.Outcome,
+			ledger.Past{Runs: []ledger.Run{{ID: r.Run, Results: []ledger.Result{*result}}}})
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			to.Stopped = true
+			result.Stopped = true
 			return nil
 		}
 		if err == nil {
-			to.Rest, to.Newest, to.Problems, to.Stored = brief.Rest, brief.Newest,
+			result.Rest, result.Newest, result.Problems, result.Stored = brief.Rest, brief.Newest,
 				slices.Concat(p.Problems, brief.Problems), brief.Stored
-			to.Outcome.Suspected = brief.Outcome.Suspected
+			result.Outcome.Suspected = brief.Outcome.Suspected
 			if p.several {
-				to.Others = brief.Others
+				result.Others = brief.Others
 			}
-			to.Outcome.Asked(brief.Outcome)
+			result.Outcome.Asked(brief.Outcome)
 			err = p.Ending.Release(ctx)
 			r.Bounds.forget(p.Records)
 			p.Records = 0

@@ -22,17 +22,17 @@ import (
 type Runner struct {
 	Run      string        // the run's ID, for logs
 	Lease    time.Duration // how long a unit is leased for
-	Deadline time.Time     // no unit is begun that would hardly be over by then; zero: none
+	Deadline time.Time     // no unit is begun that would hardly be over by then; zero: there is no deadline
 	Parallel int           // units at once, over all jobs; 1: a unit begins when the one before it is on record
 	Bounds   *Bounds       // shared by all runs of the process; nil: this is the only run
 	Log      *slog.Logger
 	Observe  func(Progress)      // called from several goroutines; may be nil
-	Over     func(ledger.Result) // likewise, as soon as a job is over, even while the run goes on
+	Over     func(ledger.Result) // called likewise, as soon as a job is over, even while the run goes on
 
 	mu      sync.Mutex
-	longest time.Duration // that any unit has taken so far
-	later   []task        // units that came to light while others were done
-	ending  errgroup.Group
+	longest time.Duration  // that any unit has taken so far
+	later   []queuedUnit   // units that came to light while others were done
+	ending  errgroup.Group // finishes jobs beside the units of others
 }
 
 // WindowFailed is the message that is logged for each unit that fails.
@@ -47,18 +47,18 @@ type Progress struct {
 	Err    error
 }
 
-// A task is one unit of one job in a run.
-type task struct {
-	*active
+// A queuedUnit is one unit of one job in a run.
+type queuedUnit struct {
+	*activeJob
 	unit Unit
 	held *ledger.HeldError // the run that held it when this run first tried it
 	turn int               // how many units of its account come before it
 
-	leave func() // lets the next unit begin
+	freeSlot func() // gives the unit's slot back, so that the next unit begins
 }
 
-// An active job is one that was begun.
-type active struct {
+// An activeJob is a job that this run has begun.
+type activeJob struct {
 	ctx  context.Context // ends with the run, or when the job goes no further
 	root context.Context // the run's own
 	job  Job
@@ -74,19 +74,19 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	if r.Bounds == nil {
 		r.Bounds = NewBounds(r.Parallel)
 	}
-	var tasks []task
+	var units []queuedUnit
 	for i := range list {
 		if !plans[i].Others {
 			begun, end := r.begin(ctx, list[i], &plans[i], &results[i])
-			tasks = append(tasks, begun...)
+			units = append(units, begun...)
 			defer func() {
 				end()
 				r.Bounds.forget(plans[i].Records)
 			}()
 		}
 	}
-	inTurn(tasks)
-	for held := r.all(tasks); len(held) > 0; held = r.all(held) {
+	inTurn(units)
+	for held := r.doUnits(units); len(held) > 0; held = r.doUnits(held) {
 		r.Log.Warn("another run holds windows; waiting for it, or for its lease's end",
 			"run", r.Run, "windows", len(held), "wait", r.Lease)
 	}
@@ -97,29 +97,29 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 
 // inTurn sorts units so that accounts take turns, and the units of each account stay in order: a
 // slow account keeps no other from beginning.
-func inTurn(tasks []task) {
+func inTurn(units []queuedUnit) {
 	begun := map[string]int{}
-	for i, t := range tasks {
-		tasks[i].turn = begun[t.job.Account]
+	for i, t := range units {
+		units[i].turn = begun[t.job.Account]
 		begun[t.job.Account]++
 	}
-	slices.SortStableFunc(tasks, func(a, b task) int { return a.turn - b.turn })
+	slices.SortStableFunc(units, func(a, b queuedUnit) int { return a.turn - b.turn })
 }
 
-// all does units, and units that come to light with them, several at once. It returns those that
+// doUnits does units, and units that come to light with them, several at once. It returns those that
 // another run holds and that this run tried for the first time.
-func (r *Runner) all(tasks []task) (held []task) {
-	for len(tasks) > 0 {
+func (r *Runner) doUnits(units []queuedUnit) (held []queuedUnit) {
+	for len(units) > 0 {
 		most := max(1, r.Parallel)
 		slots := make(chan struct{}, most)
 		g := &errgroup.Group{}
 		g.SetLimit(2*most - 1) // units in slots, and units that only write their records
-		for _, t := range tasks {
+		for _, t := range units {
 			slots <- struct{}{}
-			t.leave = sync.OnceFunc(func() { <-slots })
+			t.freeSlot = sync.OnceFunc(func() { <-slots })
 			g.Go(func() error {
-				defer t.leave()
-				if by := r.unit(t); by != nil {
+				defer t.freeSlot()
+				if by := r.tryUnit(t); by != nil {
 					t.held = by
 					r.mu.Lock()
 					defer r.mu.Unlock()
@@ -129,49 +129,51 @@ func (r *Runner) all(tasks []task) (held []task) {
 			})
 		}
 		_ = g.Wait() // errors are in the results
-		tasks, r.later = r.later, nil
+		units, r.later = r.later, nil
 	}
 	return held
 }
 
 // begin begins a job, unless the run was stopped or the job couldn't be planned. end is to be
 // called when all jobs are over.
-func (r *Runner) begin(ctx context.Context, job Job, p *Planned, to *ledger.Result) (tasks []task, end func()) {
-	*to = ledger.Result{Job: job.Name, Table: job.Table}
+func (r *Runner) begin(ctx context.Context, job Job, p *Planned, result *ledger.Result) (units []queuedUnit,
+	end func()) {
+	*result = ledger.Result{Job: job.Name, Table: job.Table}
 	// The run was stopped before: everything of this job is left.
 	if ctx.Err() != nil || errors.Is(p.Err, context.Canceled) {
-		to.Left = windows(p.Units)
-		to.Stopped = to.Left > 0 || errors.Is(p.Err, context.Canceled)
-		if p.Err == nil || to.Stopped {
+		result.Left = windows(p.Units)
+		result.Stopped = result.Left > 0 || errors.Is(p.Err, context.Canceled)
+		if p.Err == nil || result.Stopped {
 			return nil, func() {}
 		}
 	}
-	own, deny := context.WithCancel(ctx)
+	own, endJob := context.WithCancel(ctx)
 	own, about := step.Begin(step.OfJob(own, job.Name), step.Job)
-	a := &active{ctx: own, root: ctx, job: job, plan: p, res: &tally{Result: to, start: time.Now(), deny: deny}}
+	a := &activeJob{ctx: own, root: ctx, job: job, plan: p,
+		res: &tally{Result: result, start: time.Now(), endJob: endJob}}
 	end = func() {
 		a.res.end(about, job)
-		deny()
+		endJob()
 	}
 	if p.Err != nil {
 		a.res.fail("", p.Err)
-		r.jobOver(to)
+		r.jobOver(result)
 		return nil, end
 	}
 	for _, u := range p.Units {
-		tasks = append(tasks, task{active: a, unit: u})
+		units = append(units, queuedUnit{activeJob: a, unit: u})
 	}
 	r.observe(Progress{Job: job.Name, Units: a.res.expect(windows(p.Units))})
-	if a.open.Add(int64(len(tasks))); len(tasks) == 0 {
+	if a.open.Add(int64(len(units))); len(units) == 0 {
 		r.finish(a)
 	}
-	return tasks, end
+	return units, end
 }
 
-// unit does one unit. When another run holds it, unit returns the HeldError on the first try. On
-// the second try it counts the unit as held if the lease was renewed, and otherwise waits for the
-// lease to end.
-func (r *Runner) unit(t task) *ledger.HeldError {
+// tryUnit does one unit, unless the run was stopped or the deadline is near. When another run holds
+// the unit, tryUnit returns the HeldError on the first try. On the second try it counts the unit as
+// held if the lease was renewed, and otherwise waits for the lease to end.
+func (r *Runner) tryUnit(t queuedUnit) *ledger.HeldError {
 	left := func() bool {
 		switch {
 		case t.ctx.Err() != nil:
@@ -184,18 +186,18 @@ func (r *Runner) unit(t task) *ledger.HeldError {
 		default:
 			return false
 		}
-		r.close(t)
+		r.unitClosed(t)
 		return true
 	}
 	if left() {
 		return nil
 	}
-	out, err := r.do(t)
+	out, err := r.doUnit(t)
 	held := new(ledger.HeldError)
 	// A run that lives renews its lease, and keeps the unit. One that was killed doesn't; its units
 	// are done here, because they would otherwise be missing until the next night while this run
 	// calls itself done.
-	for first := t.held; errors.As(err, &held); out, err = r.do(t) {
+	for first := t.held; errors.As(err, &held); out, err = r.doUnit(t) {
 		switch {
 		case first == nil:
 			return held
@@ -204,9 +206,10 @@ func (r *Runner) unit(t task) *ledger.HeldError {
 		case held.Run != first.Run || !held.Until.Equal(first.Until):
 			r.Log.Info("held by another run", "job", t.job.Name, "run", r.Run, "window", t.unit.Name, "error",
 				held.Error())
-			r.over(t, ledger.Outcome{Held: t.unit.size()}, nil)
+			r.unitOver(t, ledger.Outcome{Held: t.unit.size()}, nil)
 			return nil
 		}
+		// A run renews its lease after a third of it, so a renewal shows soon after this time.
 		renewal := held.Free - 2*r.Lease/3
 		select {
 		case <-t.ctx.Done():
@@ -216,30 +219,31 @@ func (r *Runner) unit(t task) *ledger.HeldError {
 			return nil
 		}
 	}
+	// Units that came to light are queued for later.
 	if t.unit.More != nil {
 		more := t.unit.More()
 		t.res.expect(windows(more))
 		t.open.Add(int64(len(more)))
 		r.mu.Lock()
 		for _, u := range more {
-			r.later = append(r.later, task{active: t.active, unit: u})
+			r.later = append(r.later, queuedUnit{activeJob: t.activeJob, unit: u})
 		}
 		r.mu.Unlock()
 	}
-	r.over(t, out, err)
+	r.unitOver(t, out, err)
 	return nil
 }
 
-// do does one unit when Bounds has a slot for it, and notes how long that took.
-func (r *Runner) do(t task) (out ledger.Outcome, err error) {
+// doUnit does one unit when Bounds has a slot for it, and notes how long that took.
+func (r *Runner) doUnit(t queuedUnit) (out ledger.Outcome, err error) {
 	leave, err := enter(t.ctx, r.Bounds.doing)
 	if err != nil {
 		return out, err
 	}
 	leave = sync.OnceFunc(leave)
 	defer leave()
-	begun := t.res.begins()
-	ctx, about := step.Begin(ledger.WithPut(t.ctx, func() { leave(); t.leave() }), step.Unit)
+	begun := t.res.beginUnit()
+	ctx, about := step.Begin(ledger.WithPut(t.ctx, func() { leave(); t.freeSlot() }), step.Unit)
 	err = panics.Caught("do "+t.unit.Name, func() (err error) { out, err = t.unit.Do(ctx); return err })
 	if panicked := new(panics.Error); errors.As(err, &panicked) {
 		out.Failed = max(1, len(t.unit.Due)) // whatever it had counted is lost
@@ -263,9 +267,9 @@ func (r *Runner) do(t task) (out ledger.Outcome, err error) {
 	return out, err
 }
 
-// over adds what came of a unit to the job's result.
-func (r *Runner) over(t task, out ledger.Outcome, err error) {
-	defer r.close(t)
+// unitOver adds what came of a unit to the job's result.
+func (r *Runner) unitOver(t queuedUnit, out ledger.Outcome, err error) {
+	defer r.unitClosed(t)
 	for _, failed := range byFile(t.unit.Name, err) {
 		log := r.Log.With("job", t.job.Name, "run", r.Run, "window", failed.File)
 		switch {
@@ -297,10 +301,10 @@ func (r *Runner) late() bool {
 	return !r.Deadline.IsZero() && time.Now().Add(r.longest).After(r.Deadline)
 }
 
-// close counts a unit as over, and finishes the job after its last unit.
-func (r *Runner) close(t task) {
+// unitClosed counts a unit as over or left, and finishes the job after its last unit.
+func (r *Runner) unitClosed(t queuedUnit) {
 	if t.open.Add(-1) == 0 {
-		r.finish(t.active)
+		r.finish(t.activeJob)
 	}
 }
 

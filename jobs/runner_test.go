@@ -255,7 +255,7 @@ func TestJobsArePlannedAtOnce(t *testing.T) {
 		r := &Runner{Run: "run", Lease: time.Minute, Parallel: 4, Log: slog.New(slog.DiscardHandler)}
 		start := time.Now()
 		results := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))
-		if took := time.Since(start); took != 4*time.Second || most.Load() != planners {
+		if took := time.Since(start); took != 4*time.Second || most.Load() != jobsAtOnce {
 			t.Errorf("planned in %v, %d at once", took, most.Load())
 		}
 		check(t, l.SaveRun(t.Context(), ledger.Run{ID: "r", Started: time.Now(), Results: results}))

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Share says which one this process is of several tasks that do one execution together. The zero
-// Share does all of it.
+// A Share says which of several tasks this process is, when they do one execution together. The
+// zero Share does all of it.
 //
 // The tasks share the work by what doesn't change while they run, so that they need not talk:
 //   - With at least as many jobs as tasks, each job is one task's.
@@ -47,7 +47,7 @@ func (s Share) units(units []Unit, jobs int) (own []Unit) {
 	if !s.several() || jobs == 0 {
 		return units
 	}
-	size := min(s.Count, jobs)
+	size := min(s.Count, jobs) // with fewer jobs than tasks, task i has a part of job i % size
 	job := s.Index % size
 	tasks := (s.Count - job + size - 1) / size // how many tasks have a part of the job
 	for _, u := range units {

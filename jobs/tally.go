@@ -44,20 +44,21 @@ func byFile(unit string, err error) []*FileError {
 	return list
 }
 
-// A tally is a result that several goroutines add to.
+// A tally is a job's result that several goroutines add to.
 type tally struct {
 	*ledger.Result
 	mu      sync.Mutex
 	start   time.Time
-	begun   bool               // one of its units was begun
-	planned int                // windows, with those that came to light later
-	deny    context.CancelFunc // ends the job: going on would only repeat the refusal
-	over    bool               // deny was called
+	begun   bool // one of its units was begun
+	planned int  // windows, with those that came to light later
+	// Cancels the job's context, when going on would only repeat a refusal.
+	endJob   context.CancelFunc
+	jobEnded bool // endJob was called
 }
 
-// begins returns the time at which a unit begins. The time that a job takes is counted from its
+// beginUnit returns the time at which a unit begins. The time that a job takes is counted from its
 // first unit on.
-func (t *tally) begins() time.Time {
+func (t *tally) beginUnit() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
@@ -79,7 +80,7 @@ func (t *tally) expect(windows int) int {
 func (t *tally) ended() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.over
+	return t.jobEnded
 }
 
 // add adds what came of a unit, and sets the time that the job has taken so far.
@@ -110,18 +111,19 @@ func (t *tally) end(about step.Step, job Job) {
 	about.EndAt(t.start.Add(t.Took), errors.Join(t.Errs...))
 }
 
-// stop counts a unit that wasn't begun, or not finished, because the run was stopped. A job that
-// was denied leaves nothing to count: the refusal has been noted.
+// stop counts the windows of a unit that wasn't begun, or not finished, because the run was stopped.
+// A job that was denied leaves nothing to count: the refusal has been noted.
 func (t *tally) stop(windows int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.over {
+	if !t.jobEnded {
 		t.Left += windows
 		t.Stopped = true
 	}
 }
 
-// leave counts a unit that there was no time for, and tells whether it is the first.
+// leave counts the windows of a unit that there was no time for, and tells whether it is the first
+// such unit.
 func (t *tally) leave(windows int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,14 +138,14 @@ func (t *tally) fail(unit string, err error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	over := Denied(err) || errors.Is(err, ErrStop)
-	if over && t.over {
+	if over && t.jobEnded {
 		return false
 	}
 	t.Errs = append(t.Errs, err)
 	t.Failures = append(t.Failures, ledger.Failure{Unit: terminal.Line(unit), Error: cut(terminal.Text(err.Error()))})
 	if over {
-		t.over = true
-		t.deny()
+		t.jobEnded = true
+		t.endJob()
 	}
 	return true
 }
