@@ -16,27 +16,27 @@ type Condition string
 // The conditions; those that need a person most come first. A partition that none of the others
 // fits has its finality as its condition: Partial, Restating or Final.
 const (
-	Running Condition = "running" // a run is fetching it
-	Broken  Condition = "failed"  // its fetch failed in the last run that tried it
-	CutOff  Condition = "interrupted"
-	Absent  Condition = "missing"
-	TooOld  Condition = "too old" // it is missing, and the table would delete it at once
-	Gone    Condition = "can't be fetched any more"
+	Running Condition = "running"                   // a run is fetching it
+	Broken  Condition = "failed"                    // its fetch failed in the last run that tried it
+	CutOff  Condition = "interrupted"               // a put began, and how it ended isn't recorded
+	Absent  Condition = "missing"                   // it was never fetched
+	TooOld  Condition = "too old"                   // it is missing, and the table would delete it at once
+	Gone    Condition = "can't be fetched any more" // it is a snapshot of a period that is over
 	// Its numbers have another meaning than the newest ones: a rebaseline isn't finished.
 	Mixed    Condition = "other meaning"
-	Deleted  Condition = "deleted in the sink"
+	Deleted  Condition = "deleted in the sink" // a sink holds nothing of what was put
 	Replaced Condition = "changed in the sink" // a sink holds something else than what was put
 	// The newest answer isn't published, because it would take good rows away.
 	HeldBack Condition = ledger.EventHeld
 	// Three answers on different days differ from the service's totals in the same way.
 	DiffersAlike Condition = ledger.EventDiffersAlike
-	Differs      Condition = "unreconciled"
+	Differs      Condition = "unreconciled"    // its rows differ from the service's totals
 	Suspicious   Condition = "suspected empty" // it has no rows, although the periods on each side have some
 	// It was final, the service has changed it since, and the setting drift: warn leaves it so.
 	MovedAndLeft Condition = "moved and left"
-	ChangedFinal Condition = "changed after final"
-	Expired      Condition = "expired" // the table has deleted it because of its age
-	NotYet       Condition = "not due yet"
+	ChangedFinal Condition = "changed after final" // it was final, and was fetched again with other numbers
+	Expired      Condition = "expired"             // the table has deleted it because of its age
+	NotYet       Condition = "not due yet"         // the schedule hasn't fired since its end
 	WithoutRows  Condition = "empty"
 )
 

@@ -18,33 +18,33 @@ type DriftCheck struct {
 }
 
 // covers reports whether the check was about a partition.
-func (l DriftCheck) covers(partition civil.Date) bool {
-	return !partition.Before(l.From) && partition.Before(l.Until)
+func (c DriftCheck) covers(partition civil.Date) bool {
+	return !partition.Before(c.From) && partition.Before(c.Until)
 }
 
 // DriftChecks are the checks of a table that still count, in no order.
 type DriftChecks []DriftCheck
 
-// With returns the checks with l added. A check replaces those that it covers entirely; a failed
+// With returns the checks with c added. A check replaces those that it covers entirely; a failed
 // one replaces failed ones only. A check that is covered in part, because the config has changed
 // the length of cells, still counts.
-func (all DriftChecks) With(l DriftCheck) DriftChecks {
+func (all DriftChecks) With(c DriftCheck) DriftChecks {
 	kept := DriftChecks{}
 	for _, old := range all {
-		inside := !old.From.Before(l.From) && !old.Until.After(l.Until)
-		if !inside || l.Failed && !old.Failed {
+		inside := !old.From.Before(c.From) && !old.Until.After(c.Until)
+		if !inside || c.Failed && !old.Failed {
 			kept = append(kept, old)
 		}
 	}
-	return append(kept, l)
+	return append(kept, c)
 }
 
 // Moved returns the partitions that have moved, with the time of the last check that saw it.
 func (all DriftChecks) Moved() map[civil.Date]time.Time {
 	moved := map[civil.Date]time.Time{}
-	for _, l := range all {
-		for _, partition := range l.Moved {
-			moved[partition] = later(moved[partition], l.At)
+	for _, c := range all {
+		for _, partition := range c.Moved {
+			moved[partition] = later(moved[partition], c.At)
 		}
 	}
 	return moved

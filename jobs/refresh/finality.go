@@ -121,7 +121,7 @@ type Counts struct {
 	Reconciled   int `json:"reconciled"`
 	Unreconciled int `json:"unreconciled"`
 	Unchecked    int `json:"unchecked"`
-	Moved        int `json:"changed_after_final"`
+	Moved        int `json:"changed_after_final"` // their numbers were final, and have changed since
 	// Final partitions that the service changed later; drift: warn keeps their old rows.
 	Left int `json:"moved_and_left,omitempty"`
 }

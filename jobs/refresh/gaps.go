@@ -139,17 +139,18 @@ func (r Rules) gap(now time.Time, partition civil.Date, e ledger.Record, f runFa
 	return g
 }
 
-// failed is what the last runs say about a job's failures.
-type failed struct {
+// jobFailures has what the last runs say about the failures of one job.
+type jobFailures struct {
 	units map[string]runFailure // the newest failure of each unit
 	plan  runFailure            // the failure to plan in the newest run; older ones don't count
 }
 
+// A runFailure has the ID of a run that failed and its error; the zero value means no failure.
 type runFailure struct{ run, text string }
 
 // failuresOf collects the failures of a job from runs, the newest first.
-func failuresOf(job string, runs []ledger.Run) failed {
-	f := failed{units: map[string]runFailure{}}
+func failuresOf(job string, runs []ledger.Run) jobFailures {
+	f := jobFailures{units: map[string]runFailure{}}
 	newest := true
 	for _, run := range runs {
 		for _, res := range run.Results {
@@ -171,7 +172,7 @@ func failuresOf(job string, runs []ledger.Run) failed {
 
 // explain returns the newest failure that explains why a unit has no record, or the zero value when
 // there is none.
-func (f failed) explain(unit string) runFailure {
+func (f jobFailures) explain(unit string) runFailure {
 	if f.plan.run != "" {
 		return f.plan
 	}

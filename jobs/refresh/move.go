@@ -26,8 +26,8 @@ func Moves(history []ledger.Record, done ledger.Records) (list []Move) {
 	for _, c := range changes {
 		one := Move{Change: c}
 		if delta, ok := new(big.Rat).SetString(c.Delta); ok && delta.Sign() != 0 {
-			if all := usual[c.Metric]; all != nil {
-				delta.Quo(delta, all)
+			if average := usual[c.Metric]; average != nil {
+				delta.Quo(delta, average)
 			} // without an average, no partition has any of the metric now, and its average counts as 1
 			one.Size, _ = delta.Float64()
 		}

@@ -27,8 +27,8 @@ const (
 // WholeTable is the only partition of a table whose period is Whole.
 var WholeTable = sinks.Whole
 
-// never is the end of Whole, a day that no clock will show.
-var never = civil.Date{Year: 9999, Month: time.December, Day: 31}
+// endOfTime is the end of Whole, a day that no clock will show.
+var endOfTime = civil.Date{Year: 9999, Month: time.December, Day: 31}
 
 // origin is a Sunday from which periods are counted. Windows lie on a grid that begins there, so
 // that every process sees the same windows whatever is missing when it plans.
@@ -73,7 +73,7 @@ func (p Period) At(index int) civil.Date {
 		return firstOfMonth(12 * index)
 	case Whole:
 		if index > 0 {
-			return never
+			return endOfTime
 		}
 		return WholeTable
 	}

@@ -64,7 +64,7 @@ func (r Rules) due(now time.Time, partition civil.Date, e ledger.Record, recorde
 	if r.IgnoreLedger {
 		return Forced, true
 	}
-	if reason, due := r.fetched(now, partition, e, recorded); due || !r.drops(e) {
+	if reason, due := r.dueForFetch(now, partition, e, recorded); due || !r.drops(e) {
 		return reason, due
 	}
 	return Dropped, r.IgnoreSchedule || r.firedFrom(r.ready(now, partition), now)
@@ -73,8 +73,8 @@ func (r Rules) due(now time.Time, partition civil.Date, e ledger.Record, recorde
 // drops reports whether a record's rows have columns that the table is to lose.
 func (r Rules) drops(e ledger.Record) bool { return r.Stale[e.Shape].Drops && e.Rows > 0 }
 
-// fetched does what due does for all reasons that need an answer of the service.
-func (r Rules) fetched(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, bool) {
+// dueForFetch does what due does for all reasons that need an answer of the service.
+func (r Rules) dueForFetch(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, bool) {
 	reason, since := r.wanted(now, partition, e, recorded)
 	if reason == "" || since.After(now) {
 		return "", false
@@ -220,6 +220,7 @@ func (r Rules) Settled(now time.Time, e ledger.Record) bool {
 	return reason == ""
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

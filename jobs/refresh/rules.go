@@ -37,7 +37,8 @@ type Rules struct {
 	Today    bool       // fetch the unfinished period too
 	Lookback int        // days after its end in which the service restates a period
 	Horizons []int      // days after a period's end from which a cohort metric of it is final, ascending
-	// By column: the days after a period's end from which the service doesn't change it, or Never.
+	// FinalAfter has, by column, the days after a period's end from which the service doesn't
+	// change the column, or Never.
 	FinalAfter map[string]int
 	Location   *time.Location  // the report's time zone: where a day begins and ends
 	Schedule   cron.Schedule   // nil fires always
@@ -76,8 +77,8 @@ type Rules struct {
 
 	Snapshots      bool     // partitions are made during their period, and never afterwards
 	Only           []Reason // the reasons for which partitions are due; nil means any
-	IgnoreSchedule bool
-	IgnoreLedger   bool
+	IgnoreSchedule bool     // partitions are due without a tick of the schedule
+	IgnoreLedger   bool     // every partition is due, whatever is recorded
 }
 
 // Days returns the days that the service is asked for when a row of consecutive partitions is
@@ -139,6 +140,7 @@ func (r Rules) Block(partition, first civil.Date) civil.Date {
 // kilobytes.
 const quarterDays = 92
 
+// cell returns the first day of the cell that the period with this number lies in.
 func (r Rules) cell(index int) civil.Date { return r.Period.At(r.Page * floorDiv(index, r.Page)) }
 
 // Number returns the number of a window's cell on the table's grid, which every process counts in

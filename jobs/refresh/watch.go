@@ -22,7 +22,7 @@ type Watch struct {
 //   - No cell is checked twice on one day of the report, nor between two ticks of the schedule.
 //   - A failed check counts for the order, so that a cell that can't be checked doesn't hold up the
 //     others. It doesn't count as a check otherwise, so that the cell may be tried again.
-func (r Rules) Watch(now time.Time, days int, done ledger.Records, checks DriftChecks) (chosen Watch, any bool) {
+func (r Rules) Watch(now time.Time, days int, done ledger.Records, checks DriftChecks) (chosen Watch, ok bool) {
 	if r.Period == Whole || days < 1 {
 		return Watch{}, false
 	}
@@ -35,18 +35,18 @@ func (r Rules) Watch(now time.Time, days int, done ledger.Records, checks DriftC
 			cells[i] = Watch{DriftCheck{From: r.Period.At(i * n), Until: r.Period.At((i + 1) * n)}, finals}
 		}
 	}
-	var first time.Time // when the chosen cell was tried last
+	var earliest time.Time // when the chosen cell was tried last
 	for _, w := range cells {
-		seen, tried := w.since(done, checks)
-		if !r.again(seen, now) {
+		compared, tried := w.since(done, checks)
+		if !r.timeToCompare(compared, now) {
 			continue
 		}
-		if !any || tried.Before(first) || tried.Equal(first) && w.Cell.From.Before(chosen.Cell.From) {
-			chosen, first, any = w, tried, true
+		if !ok || tried.Before(earliest) || tried.Equal(earliest) && w.Cell.From.Before(chosen.Cell.From) {
+			chosen, earliest, ok = w, tried, true
 		}
 	}
 	slices.SortFunc(chosen.Finals, civil.Date.Compare)
-	return chosen, any
+	return chosen, ok
 }
 
 // daysOf are the approximate days of a period, which are exact enough for the lengths of cells.
@@ -67,30 +67,31 @@ func (r Rules) watches(now time.Time, e ledger.Record) bool {
 
 // since returns the oldest time at which one of the finals was last compared with the service, and
 // the oldest time at which this was last tried.
-func (w Watch) since(done ledger.Records, checks DriftChecks) (seen, tried time.Time) {
+func (w Watch) since(done ledger.Records, checks DriftChecks) (compared, tried time.Time) {
 	for i, partition := range w.Finals {
-		compared := done[partition].Fetched
-		begun := compared
-		for _, l := range checks {
-			if l.covers(partition) {
-				begun = later(begun, l.At)
-				if !l.Failed {
-					compared = later(compared, l.At)
+		checked := done[partition].Fetched
+		begun := checked
+		for _, c := range checks {
+			if c.covers(partition) {
+				begun = later(begun, c.At)
+				if !c.Failed {
+					checked = later(checked, c.At)
 				}
 			}
 		}
-		if i == 0 || compared.Before(seen) {
-			seen = compared
+		if i == 0 || checked.Before(compared) {
+			compared = checked
 		}
 		if i == 0 || begun.Before(tried) {
 			tried = begun
 		}
 	}
-	return seen, tried
+	return compared, tried
 }
 
-// again reports whether it is time to compare what was last compared at seen.
-func (r Rules) again(seen, now time.Time) bool {
-	another := civil.DateOf(seen.In(r.Location)).Before(civil.DateOf(now.In(r.Location)))
-	return another && (r.IgnoreSchedule || Fired(r.Schedule, seen, now))
+// timeToCompare reports whether to compare again what was last compared at a time: on a later day
+// of the report, and after a tick of the schedule.
+func (r Rules) timeToCompare(compared, now time.Time) bool {
+	another := civil.DateOf(compared.In(r.Location)).Before(civil.DateOf(now.In(r.Location)))
+	return another && (r.IgnoreSchedule || Fired(r.Schedule, compared, now))
 }

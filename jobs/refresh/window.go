@@ -61,6 +61,7 @@ func (w Window) Reason(partition civil.Date) Reason {
 // Name returns the name of the unit that fetches the window: the first day of its cell.
 func (w Window) Name() string { return cellName(w.Period, w.Cell) }
 
+// cellName returns the name of a cell, by which units and failures refer to it.
 func cellName(p Period, cell civil.Date) string {
 	if p == Whole {
 		return "all"
