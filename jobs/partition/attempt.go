@@ -33,7 +33,8 @@ func (t *Table) Publish(ctx context.Context, l *ledger.Lease, p Publication) (le
 // the data, in the one order that loses nothing. Content that a sink holds already isn't put again,
 // unless its shape differs: the same cells in a file with other columns or another meaning.
 //
-//	leased ─ look at sinks in doubt ─ see that tables fit ─ give notice of a rebaseline ─ put, each on its condition ─ record
+//	leased ─ look at sinks in doubt ─ see that tables fit ─ give notice of a rebaseline ─┐
+//	               record ─ put, each on its condition ◀─────────────────────────────────┘
 //
 // Each step relies on the one before it:
 //
@@ -49,7 +50,7 @@ func (t *Table) Publish(ctx context.Context, l *ledger.Lease, p Publication) (le
 func (t *Table) PublishAll(ctx context.Context, l *ledger.Lease, list []Publication) []Result {
 	results := make([]Result, len(list))
 	attempts := make([]*attempt, len(list))
-	looked := false
+	asked := false
 	for i := range list {
 		a := &attempt{Publication: &list[i], Result: &results[i]}
 		attempts[i] = a
@@ -58,17 +59,17 @@ func (t *Table) PublishAll(ctx context.Context, l *ledger.Lease, list []Publicat
 			continue
 		}
 		if a.Err = t.prepare(ctx, a); a.Err == nil && a.puts() {
-			a.Err = t.takes(ctx, a.Part, a.stale)
+			a.Err = t.takes(ctx, a.Part, a.targets)
 		}
-		looked = looked || a.looked
+		asked = asked || a.asked
 	}
 	t.callBeforeRebaseline(ctx, attempts)
 	var lost error
-	if looked {
+	if asked {
 		lost = l.Check(ctx)
 	}
 	t.putAll(ctx, l, attempts, lost)
-	t.record(ctx, l, attempts)
+	t.recordAll(ctx, l, attempts)
 	for _, a := range attempts {
 		if a.Err != nil {
 			a.State, a.Size = "", 0
@@ -77,22 +78,22 @@ func (t *Table) PublishAll(ctx context.Context, l *ledger.Lease, list []Publicat
 	return results
 }
 
-// together is an optional interface of sinks for which parts that are put at the same time are less
+// batchSink is an optional interface of sinks for which parts that are put at the same time are less
 // work, because the sink makes them visible in one go.
-type together interface {
+type batchSink interface {
 	// Together returns how many parts are worth putting at a time.
 	Together() int
 }
 
 // putAll puts what is to be put, one after the other, or as many at a time as is worth it for a
-// target. Once the lease is lost, or ctx is over, it begins no more. If over isn't nil, it puts
-// nothing, and over becomes the error of each attempt.
-func (t *Table) putAll(ctx context.Context, l *ledger.Lease, attempts []*attempt, over error) {
+// target. Once the lease is lost, or ctx is over, it begins no more. If refusal isn't nil, it puts
+// nothing, and refusal becomes the error of each attempt.
+func (t *Table) putAll(ctx context.Context, l *ledger.Lease, attempts []*attempt, refusal error) {
 	var lost atomic.Bool
 	queue := make(chan *attempt, len(attempts))
 	for _, a := range attempts {
 		if a.puts() && a.Err == nil {
-			if a.Err = over; over == nil {
+			if a.Err = refusal; refusal == nil {
 				queue <- a
 			}
 		}
@@ -100,21 +101,21 @@ func (t *Table) putAll(ctx context.Context, l *ledger.Lease, attempts []*attempt
 	close(queue)
 	atOnce := 1
 	for _, target := range t.o.Targets {
-		if sink, ok := target.Sink.(together); ok {
+		if sink, ok := target.Sink.(batchSink); ok {
 			atOnce = max(atOnce, sink.Together())
 		}
 	}
 	var workers sync.WaitGroup
 	for range min(atOnce, len(queue)) {
 		workers.Go(func() {
-			by := &guard{lease: l}
-			defer by.close()
+			guard := &putGuard{lease: l}
+			defer guard.close()
 			for a := range queue {
 				if lost.Load() || ctx.Err() != nil {
 					a.Err = errors.Join(errLeft, ctx.Err())
 					continue
 				}
-				if a.Size, a.Err = t.put(ctx, by, a); errors.Is(a.Err, ledger.ErrLost) {
+				if a.Size, a.Err = t.put(ctx, guard, a); errors.Is(a.Err, ledger.ErrLost) {
 					lost.Store(true)
 				}
 			}
@@ -127,66 +128,69 @@ func (t *Table) putAll(ctx context.Context, l *ledger.Lease, attempts []*attempt
 type attempt struct {
 	*Publication
 	*Result
-	e      ledger.Record     // what is to be recorded
-	same   bool              // it is recorded already
-	stale  []ledger.Target   // the targets that the part is to be put into
-	over   []sinks.Condition // the conditions of these puts, in the order of stale
-	looked bool              // some of the conditions come from a look at the target
+	record     ledger.Record     // what is to be recorded
+	recorded   bool              // it is recorded already
+	targets    []ledger.Target   // the targets that the part is to be put into
+	conditions []sinks.Condition // the conditions of these puts, in the order of targets
+	asked      bool              // some of the conditions come from asking a target what it holds now
 }
 
 // puts tells whether the part is to be put into any target.
-func (a *attempt) puts() bool { return len(a.stale) > 0 }
+func (a *attempt) puts() bool { return len(a.targets) > 0 }
 
-// record records each attempt that hasn't failed.
-func (t *Table) record(ctx context.Context, l *ledger.Lease, attempts []*attempt) {
+// recordAll records each attempt that hasn't failed.
+func (t *Table) recordAll(ctx context.Context, l *ledger.Lease, attempts []*attempt) {
 	var list []ledger.Record
-	var of []*attempt
+	var recording []*attempt
 	for _, a := range attempts {
-		if a.Err == nil && !a.same {
-			list, of = append(list, a.e), append(of, a)
+		if a.Err == nil && !a.recorded {
+			list, recording = append(list, a.record), append(recording, a)
 		}
 	}
 	for i, err := range t.CommitAll(ctx, l, list) {
-		of[i].Err = err
+		recording[i].Err = err
 	}
 }
 
 // prepare decides what is to be put and recorded for a publication.
 func (t *Table) prepare(ctx context.Context, a *attempt) error {
 	p, old := a.Publication, a.Base
-	a.e = ledger.Record{
+	a.record = ledger.Record{
 		Partition: p.Part.Partition, After: old.Seq, Run: p.Run, Fetched: p.Fetched, State: ledger.Written,
 		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
 		Reason: string(p.Reason), Finality: p.Finality, Control: p.Control, Raw: p.Raw,
 		Scope: cmp.Or(p.Scope, old.Scope), Since: p.Fetched, Moved: old.Moved,
 	}
-	compare(&a.e, old, p.Replayed)
+	compareContent(&a.record, old, p.Replayed)
+	// An answer without rows may leave nothing to put.
 	if p.Part.Rows == 0 {
-		over, err := t.empty(&a.e, *p)
-		a.State = a.e.State
-		if err != nil || over && repeats(a.e, old) {
-			a.same = true
+		recordOnly, err := t.decideEmpty(&a.record, *p)
+		a.State = a.record.State
+		if err != nil || recordOnly && repeats(a.record, old) {
+			a.recorded = true
 			return err
 		}
-		if over {
-			count(&a.e, old)
+		if recordOnly {
+			countDays(&a.record, old)
 			return nil
 		}
 	}
-	if a.Held = hold(p, &a.e); a.Held != nil {
-		a.e, _ = t.Recorded(old.Partition)
-		a.e.After, a.e.HeldBack, a.e.Doubt = old.Seq, a.Held, old.Doubt
+	// An answer that is held back changes nothing in the record but that.
+	if a.Held = hold(p, &a.record); a.Held != nil {
+		a.record, _ = t.Recorded(old.Partition)
+		a.record.After, a.record.HeldBack, a.record.Doubt = old.Seq, a.Held, old.Doubt
 		return nil
 	}
-	count(&a.e, old)
-	a.stale = t.o.Targets
+	countDays(&a.record, old)
+	// The part is put into the targets that don't hold its content yet.
+	a.targets = t.o.Targets
 	if !p.Again {
-		a.stale = t.keepReceipts(&a.e, old)
+		a.targets = t.keepReceipts(&a.record, old)
 	}
 	if !a.puts() {
-		a.State, a.same = ledger.Unchanged, repeats(a.e, old)
+		a.State, a.recorded = ledger.Unchanged, repeats(a.record, old)
 		return nil
 	}
-	a.State = a.e.State
+	a.State = a.record.State
 	return t.conditions(ctx, a)
 }

@@ -18,13 +18,13 @@ import (
 // money, it is done once for each value of once, such as a day; with once empty it is always done.
 // A table without rows needs no count.
 func (t *Table) recount(ctx context.Context, target ledger.Target, entries ledger.Records, once string) error {
-	l := t.listed(target)
+	l := t.listingOf(target)
 	switch counter, ok := target.Sink.(sinks.Counter); {
 	case !ok || !l.table.Table || once != "" && t.expects(entries, target) && !inDoubt(entries):
 		return nil
 	case l.table.Rows == 0:
 		l.counted = true
-		t.keep(target, l)
+		t.setListing(target, l)
 		return nil
 	case once != "" && t.o.Run == "": // a plan that nobody carries out leaves the day's count to a run
 		return errors.New("a run counts them once a day")
@@ -37,7 +37,7 @@ func (t *Table) recount(ctx context.Context, target ledger.Target, entries ledge
 // any number, and so may those that the table deletes because of their age. Partitions whose
 // receipt is of another table under this name count as in doubt; they are fetched again anyway.
 func (t *Table) expects(entries ledger.Records, target ledger.Target) bool {
-	table := t.listed(target).table
+	table := t.listingOf(target).table
 	var least, most int64
 	doubt := false
 	for _, e := range entries {
@@ -61,14 +61,14 @@ func (t *Table) count(ctx context.Context, target ledger.Target, counter sinks.C
 	if err != nil {
 		return err
 	}
-	l := t.listed(target)
+	l := t.listingOf(target)
 	l.counted = true
 	for _, o := range objects {
 		o.Version = l.table.Version
 		l.objects[o.Key] = o
 		l.parts[o.Partition] = true
 	}
-	t.keep(target, l)
+	t.setListing(target, l)
 	return nil
 }
 
@@ -88,7 +88,7 @@ func (t *Table) Discrepancies(ctx context.Context, target ledger.Target, store s
 		return nil, err
 	}
 	err = t.recount(ctx, target, entries, "")
-	l, named := t.listed(target), map[string]bool{}
+	l, named := t.listingOf(target), map[string]bool{}
 	switch {
 	case err != nil && t.expects(entries, target):
 		return nil, err

@@ -110,9 +110,9 @@ func (d *Definition) clusters(usual []string) (out []string) {
 	return out
 }
 
-// fitting is an optional interface of sinks that have rules for names and tables, which each part
+// fitter is an optional interface of sinks that have rules for names and tables, which each part
 // must follow.
-type fitting interface {
+type fitter interface {
 	// Fits refuses, without asking the store, a table that the sink could never keep.
 	Fits(table string, s *sinks.Schema) error
 }
@@ -121,7 +121,7 @@ type fitting interface {
 func Fits(targets []ledger.Target, name string, s *sinks.Schema) error {
 	var errs []error
 	for _, target := range targets {
-		if sink, ok := target.Sink.(fitting); ok {
+		if sink, ok := target.Sink.(fitter); ok {
 			if err := sink.Fits(name, s); err != nil {
 				errs = append(errs, fmt.Errorf("table %s in %s: %w", name, target.Name, err))
 			}

@@ -28,25 +28,25 @@ type Answer struct {
 	Raw     []string                       // keys of the kept answers, none if none are kept
 	Scope   string                         // ID of the ledger.Scope that the token showed; empty: it isn't known
 	Refused []string                       // apps whose rows aren't in it, because the service refuses them
-	// Apps that the token showed when a partition was fetched last, and shows no more.
+	// Hidden has the apps that the token showed when a partition was fetched last, and shows no more.
 	Hidden map[civil.Date][]string
 
 	Replayed time.Time // when a kept answer was read again; zero: the service has just given this one
 
-	why string // the cause of the whole answer, if this one is only a part of it
+	wholeCause string // the cause of the whole answer, if this one is only a part of it
 }
 
 // Only returns the answer with some of its parts. It keeps the cause of the whole answer.
 func (a Answer) Only(parts ...table.Part) Answer {
-	a.why = a.cause()
+	a.wholeCause = a.cause()
 	a.Parts = parts
 	return a
 }
 
 // cause returns what the answer as a whole was, which explains a partition without rows.
 func (a Answer) cause() string {
-	if a.why != "" {
-		return a.why
+	if a.wholeCause != "" {
+		return a.wholeCause
 	}
 	if a.None {
 		return "204"
@@ -97,7 +97,7 @@ func (t *Table) Deliver(ctx context.Context, l *ledger.Lease, d Definition, w re
 	var list []Publication
 	for _, part := range a.Parts {
 		defer part.Remove()
-		t.remark(d, part, &out)
+		t.countAltered(d, part, &out)
 		list = append(list, t.publication(d, w, a, part))
 	}
 	var errs []error
@@ -115,7 +115,7 @@ func (t *Table) Deliver(ctx context.Context, l *ledger.Lease, d Definition, w re
 		unchanged = unchanged || r.State == ledger.Unchanged
 	}
 	if unchanged {
-		t.fit(ctx, d.Schema, list[0].Warn)
+		t.configure(ctx, d.Schema, list[0].Warn)
 	}
 	if left {
 		errs = append(errs, ctx.Err()) // nil when the lease is lost, which another error says
@@ -173,8 +173,8 @@ func (t *Table) summarize(w refresh.Window, a Answer, part table.Part, r Result,
 	}
 }
 
-// remark counts and logs the cells whose values were changed: rounded, altered or made NULL.
-func (t *Table) remark(d Definition, p table.Part, out *ledger.Outcome) {
+// countAltered counts and logs the cells whose values were changed: rounded, altered or made NULL.
+func (t *Table) countAltered(d Definition, p table.Part, out *ledger.Outcome) {
 	for column, n := range p.Rounded {
 		out.Rounded += n
 		t.o.Log.Debug("rounded to six decimals", "job", t.o.Job, "window", p.Partition.String(), "column", column,

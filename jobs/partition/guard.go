@@ -7,17 +7,17 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A guard allows puts while the lease lasts. Before a put without a condition it reads whether
+// A putGuard allows puts while the lease lasts. Before a put without a condition it reads whether
 // another run has taken something over. Puts with conditions need no such read: the conditions keep
 // readers safe, and reading would only save work that is done already.
-type guard struct {
+type putGuard struct {
 	lease  *ledger.Lease
 	within context.Context // ends with the lease; nil: there was no put yet
 	end    func()
 }
 
 // allow returns the context for one put, or an error if the lease is lost.
-func (g *guard) allow(ctx context.Context, target ledger.Target) (context.Context, error) {
+func (g *putGuard) allow(ctx context.Context, target ledger.Target) (context.Context, error) {
 	if _, conditional := target.Sink.(sinks.Conditional); !conditional {
 		if err := g.lease.Check(ctx); err != nil {
 			return nil, err
@@ -34,7 +34,7 @@ func (g *guard) allow(ctx context.Context, target ledger.Target) (context.Contex
 }
 
 // close ends the context of the puts.
-func (g *guard) close() {
+func (g *putGuard) close() {
 	if g.within != nil {
 		g.end()
 	}

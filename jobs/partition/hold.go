@@ -26,15 +26,15 @@ const (
 	leastUnits = 100 // of a metric: installs, or dollars
 )
 
-// agreeing is on how many days answers must say about the same until the last one is published all
+// agreeingDays is on how many days answers must say about the same until the last one is published all
 // the same.
-const agreeing = 3
+const agreeingDays = 3
 
 // hold returns why an answer may not replace the recorded rows, which are more to be trusted, or
 // nil if it may. The service may mend its answer when it is asked again. When answers on three days
 // agree, the last of them is published, unless the token shows fewer apps: then only a person knows
-// whether they are gone. The record of a put that was cut off has what was to be put; readers see
-// that, or what it was to replace.
+// whether they are gone. If the last put was cut off, the recorded rows are those that it was to
+// put; readers see them, or what they were to replace.
 func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 	old := p.Base
 	byPerson := old.HeldBack != nil && old.HeldBack.Accepted != nil
@@ -44,7 +44,7 @@ func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 	if byPerson || old.Rows == 0 || e.Rows == 0 || p.Reason == refresh.Replayed {
 		return nil
 	}
-	why, apps := reason(p, e)
+	why, apps := whyHeldBack(p, e)
 	if why == "" {
 		return nil
 	}
@@ -55,7 +55,7 @@ func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 			h.Days++
 		}
 	}
-	if h.Days >= agreeing && !apps {
+	if h.Days >= agreeingDays && !apps {
 		e.Accepted = &ledger.Acceptance{At: e.Fetched, Reason: fmt.Sprintf("answers on %d days agreed: %s", h.Days,
 			why)}
 		return nil
@@ -63,9 +63,9 @@ func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 	return h
 }
 
-// reason returns why an answer is to be held back, or "". apps says that the reason is that the
+// whyHeldBack returns why an answer is to be held back, or "". apps says that the reason is that the
 // token doesn't show some apps any more.
-func reason(p *Publication, e *ledger.Record) (why string, apps bool) {
+func whyHeldBack(p *Publication, e *ledger.Record) (why string, apps bool) {
 	old := p.Base
 	guard := p.Guard
 	if p.Reason == refresh.Drifted && guard < 1 {
@@ -102,6 +102,7 @@ func lower(old, e ledger.Record) (what, was, is string) {
 	return "", "", ""
 }
 
+// day returns the UTC day of a time, as text.
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // loss finds a number that lost more than a share of itself, and at least leastRows or leastUnits:

@@ -515,10 +515,10 @@ func TestAPutThatIsUnderWay(t *testing.T) {
 		lease, err := running.Table.Begin(t.Context(), "running", []civil.Date{day})
 		check(t, err)
 		base, _ := running.Record(day)
-		a := &attempt{Publication: &Publication{Base: base, Part: fileOf(content)}, stale: []ledger.Target{target}}
+		a := &attempt{Publication: &Publication{Base: base, Part: fileOf(content)}, targets: []ledger.Target{target}}
 		check(t, running.conditions(t.Context(), a))
 		part := a.Part
-		part.Over = a.over[0]
+		part.Over = a.conditions[0]
 		receipt, err := target.Sink.Put(t.Context(), part)
 		check(t, err)
 		other := openAt(t, l, target)

@@ -14,15 +14,15 @@ import (
 
 // noteOldest remembers that a target keeps no partition before oldest.
 func (t *Table) noteOldest(target ledger.Target, oldest civil.Date) {
-	l := t.listed(target)
+	l := t.listingOf(target)
 	l.table.Oldest = oldest
-	t.keep(target, l)
+	t.setListing(target, l)
 }
 
-// kept returns the window without the partitions that no target would keep. These are logged. If
-// nothing else is due, it is an error for a partition that is missing, asked for by a person, or
-// new to a target.
-func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
+// dropTooOld returns the window without the partitions that no target would keep. These are logged.
+// If nothing else is due, it is an error when one of them is missing, asked for by a person, or new
+// to a target.
+func (t *Table) dropTooOld(w refresh.Window) (refresh.Window, error) {
 	var left, old []refresh.Due
 	oldest := t.Oldest()
 	for _, d := range w.Due {
@@ -52,9 +52,9 @@ func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 	return w, nil
 }
 
-// fit brings the settings of the targets' tables in line with the schema, as a put would have done.
+// configure brings the settings of the targets' tables in line with the schema, as a put would have done.
 // A failure is only reported with warn, because this can wait.
-func (t *Table) fit(ctx context.Context, schema *sinks.Schema, warn func(error)) {
+func (t *Table) configure(ctx context.Context, schema *sinks.Schema, warn func(error)) {
 	for _, target := range t.o.Targets {
 		if sink, ok := target.Sink.(sinks.Configurer); ok {
 			if err := sink.Configure(ctx, t.Name(), schema, warn); err != nil && ctx.Err() == nil {

@@ -17,12 +17,10 @@ import (
 type listing struct {
 	objects map[string]sinks.Object // by key
 	parts   map[civil.Date]bool     // the partitions of these objects
-	seqs    map[civil.Date]int
+	seqs    map[civil.Date]int      // the sequence numbers of the records
 
-	// table is the whole table, if the store lists nothing smaller. With counted set, the
-	// partitions that have rows are among the objects.
-	table   sinks.Object
-	counted bool
+	table   sinks.Object // the whole table, if the store lists nothing smaller; otherwise zero
+	counted bool         // the rows of the whole table were counted, and its partitions with rows are in objects
 }
 
 // FindChanged asks each target what it holds, and returns the partitions for which a target holds
@@ -45,7 +43,7 @@ func (t *Table) FindChanged(ctx context.Context) (map[civil.Date]bool, error) {
 		} else if err != nil && !t.expects(entries, target) {
 			t.o.Log.Warn("a table has more rows or fewer than are recorded, and which partitions these are isn't "+
 				"known; the command check counts them",
-				"job", t.o.Job, "rows", t.listed(target).table.Rows, "error", err)
+				"job", t.o.Job, "rows", t.listingOf(target).table.Rows, "error", err)
 		}
 	}
 	changed := map[civil.Date]bool{}
@@ -61,14 +59,14 @@ func (t *Table) FindChanged(ctx context.Context) (map[civil.Date]bool, error) {
 func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
 	records := t.Records()
 	for _, target := range t.o.Targets {
-		if t.listed(target).objects == nil {
+		if t.listingOf(target).objects == nil {
 			continue
 		}
 		if changed == nil {
 			changed = map[civil.Date]refresh.Condition{}
 		}
 		for partition, e := range records {
-			if how := t.stored(e, target); how != "" && !t.Leased(partition) {
+			if how := t.storedCondition(e, target); how != "" && !t.Leased(partition) {
 				changed[partition] = how
 			}
 		}
@@ -80,7 +78,7 @@ func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
 // found, or zero if one of them keeps all or wasn't asked.
 func (t *Table) Oldest() (first civil.Date) {
 	for i, target := range t.o.Targets {
-		if oldest := t.listed(target).table.Oldest; i == 0 || oldest.Before(first) {
+		if oldest := t.listingOf(target).table.Oldest; i == 0 || oldest.Before(first) {
 			first = oldest
 		}
 	}
@@ -112,6 +110,6 @@ func (t *Table) list(ctx context.Context, target ledger.Target, store sinks.Hold
 	for partition, e := range entries {
 		l.seqs[partition] = e.Seq
 	}
-	t.keep(target, l)
+	t.setListing(target, l)
 	return entries, nil
 }

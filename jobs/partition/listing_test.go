@@ -163,12 +163,12 @@ func TestALatePutIsRefused(t *testing.T) {
 	slept, err := late.Table.Begin(t.Context(), "sleeper", []civil.Date{date("2026-01-01")})
 	check(t, err)
 	defer func() { check(t, slept.End(context.Background())) }()
-	a := &attempt{Publication: &Publication{Base: base, Part: fileOf("late")}, stale: []ledger.Target{target}}
+	a := &attempt{Publication: &Publication{Base: base, Part: fileOf("late")}, targets: []ledger.Target{target}}
 	check(t, late.conditions(t.Context(), a))
 	_, _, err = publishFile(t, l, "newer", false, target)
 	check(t, err)
 	part := fileOf("late")
-	part.Over = a.over[0]
+	part.Over = a.conditions[0]
 	if _, err := target.Sink.Put(t.Context(), part); !errors.Is(err, sinks.ErrConflict) {
 		t.Errorf("the late put: %v", err)
 	}

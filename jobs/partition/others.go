@@ -17,8 +17,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// mostOpened is how many files under strange keys are looked into. A person's own are few, and
-// those of another layout many.
+// mostOpened is how many parts, and how many files under other keys, are opened. Files of a person's
+// own are few, and those of another layout many.
 const mostOpened = 10
 
 // leastFile is the size of the smallest Parquet file in bytes: the magic number twice, and the
@@ -37,32 +37,32 @@ const leastFile = 12
 //     set: a fetch would take the metric away, and after a loss of the ledger a person may have an
 //     older config.
 //
-// For files under other keys see layout.
+// For files under other keys see checkLayout.
 func (t *Table) CheckOthers(ctx context.Context, now ledger.Shape, replace bool) error {
 	for _, target := range t.o.Targets {
-		if parts, beside := t.others(target); len(parts)+len(beside) == 0 {
+		if parts, otherKeys := t.others(target); len(parts)+len(otherKeys) == 0 {
 			continue
 		}
 		if err := t.Refresh(ctx); err != nil {
 			return err
 		}
-		parts, beside := t.others(target) // without those that another process of this ledger has just put there
-		if len(beside) > 0 {
-			if err := t.layout(ctx, target, beside); err != nil {
+		parts, otherKeys := t.others(target) // without those that another process of this ledger has just put there
+		if len(otherKeys) > 0 {
+			if err := t.checkLayout(ctx, target, otherKeys); err != nil {
 				return err
 			}
 		}
 		if len(parts) == 0 {
 			continue
 		}
-		fingerprint, columns, err := t.strangest(ctx, target, parts, now.FingerprintID())
+		fingerprint, columns, err := t.meaningOfParts(ctx, target, parts, now.FingerprintID())
 		if err != nil {
 			return err
 		}
 		if fingerprint == "" {
 			continue // this program wrote none of them, and Publish refuses to replace them
 		}
-		if err := t.compare(target, len(parts), fingerprint, columns, now, replace); err != nil {
+		if err := t.checkMeaning(target, len(parts), fingerprint, columns, now, replace); err != nil {
 			return err
 		}
 	}
@@ -85,17 +85,17 @@ func (t *Table) LeftBefore(first civil.Date) error {
 	return nil
 }
 
-// layout looks for files of this table that lie in its folder under other keys than the layout's,
+// checkLayout looks for files of this table that lie in its folder under other keys than the layout's,
 // where readers find their rows, too. If none of the parts that were put is there, the files are
 // those of another layout and are refused: no store replaces files under two keys at one moment. If
 // one is there, they are copies that somebody made, or what an earlier version left, and each run
 // warns.
-func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks.Object) error {
+func (t *Table) checkLayout(ctx context.Context, target ledger.Target, otherKeys []sinks.Object) error {
 	sink, ok := target.Sink.(sinks.Ranger)
 	if !ok {
 		return nil
 	}
-	for _, o := range beside[:min(len(beside), mostOpened)] {
+	for _, o := range otherKeys[:min(len(otherKeys), mostOpened)] {
 		c, err := contents(ctx, sink, o)
 		if err != nil {
 			return fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, o.Key, err)
@@ -104,10 +104,10 @@ func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks
 			continue
 		}
 		where := fmt.Sprintf("%s holds files of this table under other keys than those of its layout (%d, such as %s)",
-			target.Name, len(beside), o.Key)
+			target.Name, len(otherKeys), o.Key)
 		for _, e := range t.Records() {
 			r, has := e.Receipt(target)
-			if _, there := t.listed(target).objects[r.Key]; has && there {
+			if _, there := t.listingOf(target).objects[r.Key]; has && there {
 				t.o.Log.Warn(where+", so that readers find their rows, too. Delete them; check lists them", "job",
 					t.o.Job)
 				return nil
@@ -122,10 +122,10 @@ func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks
 	return nil
 }
 
-// strangest returns the fingerprint and the columns of the newest part that can be read. If its
+// meaningOfParts returns the fingerprint and the columns of the newest part that can be read. If its
 // fingerprint is now, it returns those of the oldest part instead: a rebaseline goes from one end
 // to the other, and may have stopped half way.
-func (t *Table) strangest(ctx context.Context, target ledger.Target, parts []sinks.Object,
+func (t *Table) meaningOfParts(ctx context.Context, target ledger.Target, parts []sinks.Object,
 	now string) (fingerprint string, columns []string, err error) {
 	newest := slices.Clone(parts)
 	slices.Reverse(newest)
@@ -164,7 +164,7 @@ func (t *Table) meaning(ctx context.Context, target ledger.Target, o sinks.Objec
 
 // contents reads the footer of a Parquet file. For another file it returns nothing, and no error.
 func contents(ctx context.Context, sink sinks.Ranger, o sinks.Object) (table.Content, error) {
-	file := &watched{ReaderAt: sink.At(ctx, o.Key)}
+	file := &errorKeeper{ReaderAt: sink.At(ctx, o.Key)}
 	c, err := table.Contents(file, o.Size)
 	if err != nil && file.err == nil {
 		return table.Content{}, nil // no Parquet file
@@ -172,13 +172,13 @@ func contents(ctx context.Context, sink sinks.Ranger, o sinks.Object) (table.Con
 	return c, file.err
 }
 
-// A watched file remembers an error of reading, which says nothing about what the file holds.
-type watched struct {
+// An errorKeeper keeps an error of reading a file, which says nothing about what the file holds.
+type errorKeeper struct {
 	io.ReaderAt
 	err error
 }
 
-func (w *watched) ReadAt(b []byte, at int64) (int, error) {
+func (w *errorKeeper) ReadAt(b []byte, at int64) (int, error) {
 	n, err := w.ReaderAt.ReadAt(b, at)
 	if err != nil && !errors.Is(err, io.EOF) {
 		w.err = err
@@ -186,9 +186,9 @@ func (w *watched) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// compare warns about parts that mean the same as the table now, and refuses others, as CheckOthers
-// says.
-func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape,
+// checkMeaning warns about parts that mean the same as the table now, and refuses others, as
+// CheckOthers says.
+func (t *Table) checkMeaning(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape,
 	replace bool) error {
 	parts, unneeded := "partitions", "If they aren't needed, drop the table"
 	if _, ok := target.Sink.(sinks.Ranger); ok {
@@ -233,12 +233,12 @@ func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns
 }
 
 // others returns the parts that the target showed when FindChanged listed it, and that this ledger
-// hasn't put there, as far as it knows, the newest at the end; and in beside what lies under other
-// keys. It leaves out partitions whose put was interrupted or is under way, which may hold
-// anything.
-func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
+// hasn't put there, as far as it knows, the newest at the end. otherKeys are the files that lie
+// under other keys. It leaves out partitions whose put was interrupted or is under way, which may
+// hold anything.
+func (t *Table) others(target ledger.Target) (parts, otherKeys []sinks.Object) {
 	t.mu.Lock()
-	objects := t.seen[target.Identity()].objects
+	objects := t.listings[target.Identity()].objects
 	t.mu.Unlock()
 	_, inFiles := target.Sink.(sinks.Ranger)
 	for _, o := range objects {
@@ -248,7 +248,7 @@ func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 		case o.Size < leastFile:
 		case o.Partition == (civil.Date{}):
 			if inFiles {
-				beside = append(beside, o)
+				otherKeys = append(otherKeys, o)
 			}
 		case e.State != ledger.Publishing && !t.Leased(o.Partition) &&
 			(!has || r.Key != o.Key || o.Version != r.Version && t.changed(e, target)):
@@ -256,8 +256,8 @@ func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 		}
 	}
 	slices.SortFunc(parts, func(a, b sinks.Object) int { return a.Partition.Compare(b.Partition) })
-	slices.SortFunc(beside, func(a, b sinks.Object) int { return strings.Compare(b.Key, a.Key) })
-	return parts, beside
+	slices.SortFunc(otherKeys, func(a, b sinks.Object) int { return strings.Compare(b.Key, a.Key) })
+	return parts, otherKeys
 }
 
 // periodOf returns the period of files with these columns, which is that of the finest date among

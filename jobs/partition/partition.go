@@ -11,18 +11,19 @@
 //
 // Before that, Compare compares the sums of the parts with totals that the service itself gives, of
 // whole partitions, for metrics that add up over all dimensions. How far a sum may be from its
-// total depends on the metric. n is the number of cells that aren't zero, and a unit is one of the
-// last decimal that the service writes:
+// total depends on the metric. n is the number of cells that aren't zero, m that of the rows (or n
+// if that is more), and a unit is one of the last decimal that the service writes:
 //
-//   - A count must be equal.
+//   - A count must be equal. One that has decimals may be off as money may, with units of 1.
 //   - Money: the service rounds each amount by up to half a unit, in each row and once more in the
-//     total. A sum may be off by 1.74*sqrt(n) units, which is six standard deviations, or by
-//     n/2 + 1 units if that is less. When all prices are rounded the same way it may be off by up
-//     to n/2 + 1 units, and a hundredth of the total; such a difference is recorded.
+//     total. A sum may be off by 1.74*sqrt(n+1) units, which is six standard deviations, or by
+//     (m+1)/2 units if that is less. When all prices are rounded the same way it may be off by up
+//     to (m+1)/2 units, and a hundredth of the total; such a difference is recorded.
 //   - Any other number may be off as money may, and besides by what adding doubles in another order
-//     loses: 2^-52 of the sum and of the total for each of them.
-//   - A cohort column with a share of its own may be off by that share besides, because authors of
-//     other clients saw totals drift by 1 to 14 % on small campaigns; such a difference is recorded.
+//     loses: 2^-52 of the sum and of the total for each row, and once more.
+//   - A cohort column with a share of its own may be off by that share of the total, if that is
+//     more, because authors of other clients saw totals drift by 1 to 14 % on small campaigns; such
+//     a difference is recorded.
 //
 // A period without a total counts as zero.
 package partition
@@ -50,9 +51,9 @@ type Options struct {
 
 	Job, Run string // for records and logs
 	Codec    string // of the parts, as table.Options has it
-	Pages    string // likewise
-	SpoolDir string
-	Hold     int // as table.Options has it
+	Pages    string // the version of the parts' data pages, as table.Options has it
+	SpoolDir string // the folder for parts until they are put
+	Hold     int    // as table.Options has it
 	Budget   *table.Budget
 	OnEmpty  OnEmpty
 	FailText bool         // a text that a file or a sink can't hold is an error; otherwise it is altered
@@ -77,9 +78,9 @@ type Table struct {
 	stale            atomic.Bool // a window was begun after the table was last read from the ledger
 	beforeRebaseline beforeRebaseline
 
-	mu     sync.Mutex
-	seen   map[string]listing       // what each target held when it was last listed, by the target's identity
-	fitted map[string]*sinks.Schema // the schema that each target's table can take, by the target's identity
+	mu       sync.Mutex
+	listings map[string]listing       // what each target held when it was last listed, by the target's identity
+	fitted   map[string]*sinks.Schema // the schema that each target's table can take, by the target's identity
 }
 
 // Open reads what the ledger holds of a table. It doesn't ask the targets for anything; FindChanged
@@ -92,8 +93,9 @@ func Open(ctx context.Context, o Options) (*Table, error) {
 	return newTable(t, o), err
 }
 
+// newTable returns a table whose targets have not been listed yet.
 func newTable(t *ledger.Table, o Options) *Table {
-	return &Table{Table: t, o: o, seen: map[string]listing{}, fitted: map[string]*sinks.Schema{}}
+	return &Table{Table: t, o: o, listings: map[string]listing{}, fitted: map[string]*sinks.Schema{}}
 }
 
 // Begin leases the partitions of a window, and reads what other processes have recorded of them
@@ -117,7 +119,7 @@ func (t *Table) Begin(ctx context.Context, w refresh.Window) (refresh.Window, *l
 	if err != nil {
 		return w, nil, err
 	}
-	still, err := t.kept(w.StillDue(t.Record))
+	still, err := t.dropTooOld(w.StillDue(t.Record))
 	if err != nil {
 		return w, nil, errors.Join(err, l.End(ctx))
 	}

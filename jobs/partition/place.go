@@ -23,25 +23,25 @@ func Place(by []string, metric string, groups map[string][]ledger.Difference, al
 		group string
 		apart *big.Rat
 	}
-	var found []place
+	var places []place
 	for group, differences := range groups {
 		for _, d := range differences {
 			if d.Metric == metric {
 				apart := new(big.Rat).Sub(exactly(d.Total), exactly(d.Rows))
-				found = append(found, place{group, apart.Abs(apart)})
+				places = append(places, place{group, apart.Abs(apart)})
 			}
 		}
 	}
-	if len(found) > MostPlaces && len(found) == all {
+	if len(places) > MostPlaces && len(places) == all {
 		return fmt.Sprintf("each %s of %d", strings.Join(by, " and "), all), true
 	}
-	slices.SortFunc(found, func(a, b place) int {
+	slices.SortFunc(places, func(a, b place) int {
 		return cmp.Or(b.apart.Cmp(a.apart), cmp.Compare(a.group, b.group))
 	})
 	var words []string
-	for i, p := range found {
+	for i, p := range places {
 		if i == MostPlaces {
-			words = append(words, fmt.Sprintf("and %d more", len(found)-i))
+			words = append(words, fmt.Sprintf("and %d more", len(places)-i))
 			break
 		}
 		words = append(words, named(by, p.group))

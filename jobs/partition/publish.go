@@ -22,7 +22,8 @@ import (
 // OnEmpty says what happens to a partition that had rows when an answer has none.
 type OnEmpty string
 
-// The choices. A partition that never had rows is recorded as empty under each of them.
+// The choices. A partition that never had rows is recorded as empty under each of them, unless a
+// sink shows a part that no record names: then it fails, except under ClearEmpty.
 const (
 	GuardEmpty OnEmpty = "guard" // the partition fails, the old rows stay
 	ClearEmpty OnEmpty = "clear" // zero rows are published
@@ -35,20 +36,20 @@ type Publication struct {
 	Base     ledger.Record // the partition's record before the fetch, as Begin gave it; the zero one: there was none
 	Run      string
 	Reason   refresh.Reason
-	Fetched  time.Time // start of the first request
-	Replayed time.Time // when a kept answer was read again; zero: it wasn't
-	Cause    string    // what the answer was, for the case that there are no rows
-	Shape    string
-	Sums     map[string]string
-	Finality string          // of the fetch: see refresh.Finality
-	Control  *ledger.Control // nil: there are no totals to compare with
-	Raw      []string        // keys of the kept answers
-	Scope    string          // as Answer has it
-	Hidden   []string        // as Answer has it
-	Falling  []string        // columns that may fall though nothing is lost
+	Fetched  time.Time         // start of the first request
+	Replayed time.Time         // when a kept answer was read again; zero: it wasn't
+	Cause    string            // what the answer was, for the case that there are no rows
+	Shape    string            // ID of the shape of the part's columns
+	Sums     map[string]string // of the rows, by column
+	Finality string            // of the fetch: see refresh.Finality
+	Control  *ledger.Control   // nil: there are no totals to compare with
+	Raw      []string          // keys of the kept answers
+	Scope    string            // as Answer has it
+	Hidden   []string          // as Answer has it
+	Falling  []string          // columns that may fall though nothing is lost
 	OnEmpty  OnEmpty
-	// An answer that takes away more than this share of the rows, or of a metric, is held back; 0:
-	// none is for that.
+	// Guard is a share: an answer that takes away more of the rows, or of a metric, is held back; 0:
+	// no answer is held back for that.
 	Guard float64
 	Again bool // put it whatever the ledger says the sinks hold, and over what others put there
 
@@ -57,9 +58,9 @@ type Publication struct {
 	Warn func(error)
 }
 
-// empty decides what becomes of an answer without rows. over says that nothing is to be put, and
-// only the record is left to write.
-func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
+// decideEmpty decides what becomes of an answer without rows, and sets the record's state by that.
+// recordOnly says that nothing is to be put, and only the record is left to write.
+func (t *Table) decideEmpty(e *ledger.Record, p Publication) (recordOnly bool, err error) {
 	old := p.Base
 	had := old.Rows > 0
 	e.Cause = p.Cause
@@ -102,15 +103,15 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	return false, nil
 }
 
-// compare sets since when the content has been there, and whether it moved: that is, whether it
-// differs from final content before it.
+// compareContent sets in a record since when the content has been there, and whether it moved: that
+// is, whether it differs from final content before it.
 //
 //   - Added columns change the content, and may bring rows of their own, without any number having
 //     moved. Then only the sums of the columns that both contents have are compared.
 //   - Nothing is compared if the numbers mean something else by now.
 //   - A replayed answer moved nothing either: the service gave it before, and the content has been
 //     there again only since the replay.
-func compare(e *ledger.Record, old ledger.Record, replayed time.Time) {
+func compareContent(e *ledger.Record, old ledger.Record, replayed time.Time) {
 	switch same := old.Hash == e.Hash && old.Rows == e.Rows; {
 	case old.Seq == 0 || old.State == ledger.Publishing:
 		return
@@ -133,9 +134,9 @@ func compare(e *ledger.Record, old ledger.Record, replayed time.Time) {
 	e.Moved = e.Moved || wasFinal(old, e)
 }
 
-// count sets on how many days the service was asked again about a partition whose rows differ from
+// countDays sets in a record on how many days the service was asked again about a partition whose rows differ from
 // the service's totals, or that has none, and how many of the last of these days brought the same.
-func count(e *ledger.Record, old ledger.Record) {
+func countDays(e *ledger.Record, old ledger.Record) {
 	empty := e.State == ledger.Empty && old.State == ledger.Empty
 	if differs := e.Differs() && old.Differs(); !empty && !differs {
 		return
@@ -218,24 +219,25 @@ func (t *Table) keepReceipts(e *ledger.Record, old ledger.Record) (stale []ledge
 // receipt names, or what is there now if the ledger doesn't know.
 func (t *Table) conditions(ctx context.Context, a *attempt) error {
 	p := a.Publication
-	a.over = make([]sinks.Condition, len(a.stale))
-	for i, target := range a.stale {
+	a.conditions = make([]sinks.Condition, len(a.targets))
+	for i, target := range a.targets {
 		r, has := p.Base.Receipt(target)
 		store, conditional := target.Sink.(sinks.Conditional)
 		switch {
 		case !conditional: // the sink replaces partitions by other means
 		case !p.Again && has && r.Version != "" && p.Base.State != ledger.Publishing && !t.changed(p.Base, target):
-			a.over[i].Version = r.Version
+			a.conditions[i].Version = r.Version
 		case !p.Again && !has && p.Base.State != ledger.Publishing && !t.shows(p.Part.Partition, target):
-			a.over[i].Absent = true
+			a.conditions[i].Absent = true
 		default:
 			var err error
+			// The ledger doesn't know, so the target is asked.
 			vouched := has && r.Version == "" // a receipt of an earlier version: this program wrote what is there
-			if a.over[i], err = store.ConditionOf(ctx, p.Part.Table, p.Part.Partition, !p.Again &&
+			if a.conditions[i], err = store.ConditionOf(ctx, p.Part.Table, p.Part.Partition, !p.Again &&
 				!vouched); err != nil {
 				return &SinkError{err}
 			}
-			a.looked = true
+			a.asked = true
 		}
 	}
 	return nil
@@ -249,22 +251,23 @@ func (e *SinkError) Unwrap() error { return e.Err }
 
 // put puts the part into each target that lacks it, and adds the receipts to the record. The size
 // is summed over all targets.
-func (t *Table) put(ctx context.Context, by *guard, a *attempt) (size int64, err error) {
+func (t *Table) put(ctx context.Context, guard *putGuard, a *attempt) (size int64, err error) {
 	part := a.Part
 	put := false
 	defer func() {
 		if !put {
-			by.lease.Unput(part.Partition)
+			guard.lease.Unput(part.Partition)
 		}
 	}()
-	part.Warn, part.Lease, part.Earlier = a.Warn, by.lease.Token(), by.lease.Earlier(part.Partition)
-	for i, target := range a.stale {
-		guarded, err := by.allow(ctx, target)
+	part.Warn, part.Lease, part.Earlier = a.Warn, guard.lease.Token(), guard.lease.Earlier(part.Partition)
+	for i, target := range a.targets {
+		// The lease must last, and the target must hold what the condition says.
+		guarded, err := guard.allow(ctx, target)
 		if err != nil {
 			return 0, fmt.Errorf("put %s/%s: %w", part.Table, part.Partition, err)
 		}
-		part.Over = a.over[i]
-		by.lease.Putting(part.Partition)
+		part.Over = a.conditions[i]
+		guard.lease.Putting(part.Partition)
 		within, about := step.Begin(guarded, step.Put)
 		var r sinks.Receipt
 		err = panics.Caught(fmt.Sprintf("put %s/%s", part.Table, part.Partition),
@@ -272,6 +275,7 @@ func (t *Table) put(ctx context.Context, by *guard, a *attempt) (size int64, err
 		about.Set(attribute.String("reportferry.partition", part.Partition.String()),
 			attribute.String("reportferry.sink", target.Name), attribute.Int64("reportferry.size", r.Size))
 		about.End(err)
+		// A target that deletes so old a partition needn't hold it, if others may.
 		var old *sinks.NotKept
 		if errors.As(err, &old) {
 			t.noteOldest(target, old.Oldest)
@@ -294,11 +298,12 @@ func (t *Table) put(ctx context.Context, by *guard, a *attempt) (size int64, err
 			return 0, &SinkError{err}
 		}
 		r.Sink, r.Store = target.Name, target.Identity()
-		a.e.Receipts = append(a.e.Receipts, r)
+		a.record.Receipts = append(a.record.Receipts, r)
 		size += r.Size
 	}
 	return size, nil
 }
 
-// ErrEmptied says that the answer is empty where rows are recorded, and that on_empty is guard.
+// ErrEmptied says that an answer without rows isn't published, because rows are recorded or a sink
+// shows some, and that the partition fails by on_empty.
 var ErrEmptied = errors.New("the answer has no rows")

@@ -53,10 +53,10 @@ func (t *Table) callIfMeaningDiffers(ctx context.Context, p *attempt) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if compared[p.e.Shape] {
+	if compared[p.record.Shape] {
 		return nil
 	}
-	is, err := t.ShapeOf(ctx, p.e)
+	is, err := t.ShapeOf(ctx, p.record)
 	if err != nil {
 		return err
 	}
@@ -65,14 +65,14 @@ func (t *Table) callIfMeaningDiffers(ctx context.Context, p *attempt) error {
 		return err
 	}
 	for _, how := range stale {
-		if how.Rebased && !compared[p.e.Shape] {
+		if how.Rebased && !compared[p.record.Shape] {
 			if err := t.beforeRebaseline.call(ctx); err != nil {
 				return err
 			}
 			break
 		}
 	}
-	compared[p.e.Shape] = true
+	compared[p.record.Shape] = true
 	return nil
 }
 

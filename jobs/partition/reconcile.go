@@ -13,7 +13,7 @@ import (
 )
 
 // Shares says how far the sums of some columns, those of cohorts, may be from the service's totals
-// besides rounding, as shares of the totals: 0.02 is 2 %.
+// if rounding allows less, as shares of the totals: 0.02 is 2 %.
 type Shares map[string]float64
 
 // Compare compares the sums of rows with the totals that the service gives under the same keys,
@@ -22,13 +22,13 @@ type Shares map[string]float64
 // tolerance is, and why.
 func Compare[K comparable](columns []table.Column, rows, totals map[K]table.Part,
 	within Shares) map[K][]ledger.Difference {
-	found := map[K][]ledger.Difference{}
+	differing := map[K][]ledger.Difference{}
 	for _, c := range columns {
 		decimals := max(decimalsOf(rows, c.Name), decimalsOf(totals, c.Name))
 		compare := func(key K) {
 			r, t := rows[key], totals[key]
 			if differ(c, r, t, decimals, within) {
-				found[key] = append(found[key], within.difference(c, r, t))
+				differing[key] = append(differing[key], within.difference(c, r, t))
 			}
 		}
 		for key := range rows {
@@ -40,7 +40,7 @@ func Compare[K comparable](columns []table.Column, rows, totals map[K]table.Part
 			}
 		}
 	}
-	return found
+	return differing
 }
 
 // difference describes how the rows of a column differ from their total.
@@ -73,7 +73,7 @@ func differ(c table.Column, rows, total table.Part, decimals int, within Shares)
 	return apart.Cmp(likely) > 0 && apart.Cmp(most) > 0 && apart.Cmp(within.allowed(c, total)) > 0
 }
 
-// allowed returns how far a column's rows may be from this total besides rounding.
+// allowed returns how far a column's rows may be from this total if rounding allows less.
 func (s Shares) allowed(c table.Column, total table.Part) *big.Rat {
 	share := new(big.Rat).SetFloat64(s[c.Name])
 	return share.Abs(share.Mul(share, exactly(total.Sums[c.Name])))
@@ -141,6 +141,7 @@ func distance(c table.Column, rows, total table.Part, decimals int) (apart, like
 	return apart, likely, most
 }
 
+// smaller returns the smaller of two numbers.
 func smaller(a, b *big.Rat) *big.Rat {
 	if a.Cmp(b) < 0 {
 		return a

@@ -18,9 +18,9 @@ import (
 // an empty partition replaces what was there: what is derived is right, however much less it is.
 func (t *Table) Derived(kind string) *Table {
 	o := t.o
-	of := t.Table.Derived(kind)
-	o.Name, o.OnEmpty, o.Guard, o.derived = of.Name(), ClearEmpty, 0, true
-	return newTable(of, o)
+	derived := t.Table.Derived(kind)
+	o.Name, o.OnEmpty, o.Guard, o.derived = derived.Name(), ClearEmpty, 0, true
+	return newTable(derived, o)
 }
 
 // PutRows makes typed rows the whole content of partitions that this program derives from what it

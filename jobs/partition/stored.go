@@ -10,18 +10,18 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// listed returns what a target showed when it was listed.
-func (t *Table) listed(target ledger.Target) listing {
+// listingOf returns what a target showed when it was listed, or a zero listing if it wasn't.
+func (t *Table) listingOf(target ledger.Target) listing {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.seen[target.Identity()]
+	return t.listings[target.Identity()]
 }
 
-// keep remembers what a target showed.
-func (t *Table) keep(target ledger.Target, l listing) {
+// setListing remembers what a target showed.
+func (t *Table) setListing(target ledger.Target, l listing) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.seen[target.Identity()] = l
+	t.listings[target.Identity()] = l
 }
 
 // Release forgets what was read from the ledger, and what the targets showed, except for the
@@ -31,7 +31,7 @@ func (t *Table) Release(fetched map[civil.Date]bool) {
 	t.Table.Release()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for target, all := range t.seen {
+	for target, all := range t.listings {
 		l := listing{map[string]sinks.Object{}, map[civil.Date]bool{}, map[civil.Date]int{}, all.table, all.counted}
 		for key, o := range all.objects {
 			if fetched[o.Partition] {
@@ -46,21 +46,25 @@ func (t *Table) Release(fetched map[civil.Date]bool) {
 				l.seqs[partition] = seq
 			}
 		}
-		t.seen[target] = l
+		t.listings[target] = l
 	}
 }
 
 // changed tells whether the target, when FindChanged listed it, showed something else than the
 // record's receipt says.
-func (t *Table) changed(e ledger.Record, target ledger.Target) bool { return t.stored(e, target) != "" }
+func (t *Table) changed(e ledger.Record, target ledger.Target) bool {
+	return t.storedCondition(e, target) != ""
+}
 
-// stored returns how what the target showed differs from the record's receipt, or "" if it doesn't.
-func (t *Table) stored(e ledger.Record, target ledger.Target) refresh.Condition {
+// storedCondition returns refresh.Deleted or refresh.Replaced if what the target showed isn't what
+// the record's receipt says, and otherwise "". Nothing is compared if the put is in doubt, if the
+// partition was recorded again since, or if it is too old for the table.
+func (t *Table) storedCondition(e ledger.Record, target ledger.Target) refresh.Condition {
 	t.mu.Lock()
-	l, looked := t.seen[target.Identity()]
+	l, known := t.listings[target.Identity()]
 	t.mu.Unlock()
 	r, has := e.Receipt(target)
-	if !looked || !has || e.Doubt || l.seqs[e.Partition] != e.Seq || l.table.Oldest.IsValid() &&
+	if !known || !has || e.Doubt || l.seqs[e.Partition] != e.Seq || l.table.Oldest.IsValid() &&
 		!l.table.Oldest.Before(e.Partition) {
 		return ""
 	}
@@ -91,7 +95,7 @@ func (l listing) object(r sinks.Receipt) (o sinks.Object, there bool) {
 
 // shows tells whether one of the targets had a part of the partition when FindChanged listed it.
 func (t *Table) shows(partition civil.Date, targets ...ledger.Target) bool {
-	return slices.ContainsFunc(targets, func(target ledger.Target) bool { return t.listed(target).parts[partition] })
+	return slices.ContainsFunc(targets, func(target ledger.Target) bool { return t.listingOf(target).parts[partition] })
 }
 
 // inDoubt tells whether a put was cut off in any partition.
