@@ -68,8 +68,8 @@ type App struct {
 	Events    []Event
 	Signature *Signature
 	Editors   []string
-	IOSSecret Secret
-	Verify    bool
+	IOSSecret Secret // ios_pv_shared_secret, of iOS purchase verification
+	Verify    bool   // verification: ask for iOS app verification
 }
 
 // An Event is an event that the app must have; events are told apart by name.

@@ -50,7 +50,7 @@ func shownJSON(v any) string {
 func maskJSON(v any, path []string) any {
 	switch v := v.(type) {
 	case map[string]any:
-		about := false
+		about := false // the object names a credential, so its other values may be the credential
 		for k, e := range v {
 			name, _ := e.(string)
 			about = about || (pathColumn().MatchString(snake(k)) || snake(k) == "name") && nameLike(name) &&
@@ -98,7 +98,7 @@ func maskWords(text string) string {
 		return notShown
 	}
 	text = secretPair().ReplaceAllString(maskText(text), "${1}***")
-	return run().ReplaceAllStringFunc(text, func(s string) string {
+	return keyText().ReplaceAllStringFunc(text, func(s string) string {
 		if secretValue(s) {
 			return "***"
 		}

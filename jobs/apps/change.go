@@ -15,7 +15,7 @@ type Change struct {
 	Path     string `json:"field"` // such as channel_setup.facebook.app_id
 	Have     string `json:"have"`  // as JSON, cleaned of credentials
 	Want     string `json:"want"`  // as Have
-	by       request
+	sentBy   request
 	migrates bool   // takes effect only by a migration
 	sum      string // a checksum of both values, by which the ledger records a difference that stays
 }
@@ -23,31 +23,34 @@ type Change struct {
 // A request is the kind of request that sends a change.
 type request int
 
+// The kinds of requests: the one for the app, which starts a migration, and those that follow it.
 const (
 	byApp request = iota
 	byEvents
 	bySignature
 )
 
-const unseen = "(not shown by the service)"
+// notShownByService stands for a present value that the service doesn't show.
+const notShownByService = "(not shown by the service)"
 
 // A comparison collects what differs between a declared app and the service.
 type comparison struct {
 	salt    string  // of checksums
-	by      request // by and migrate hold for the changes that are noted next
+	sentBy  request // sentBy and migrate hold for the changes that are noted next
 	migrate bool
 	changes []Change
 }
 
-// note adds a change. If hidden is true, it keeps only that the values differ, and not the values.
-func (c *comparison) note(path []string, have, want any, seen, hidden bool) {
-	one := Change{Path: pathText(path), by: c.by, migrates: c.migrate, sum: c.sum(have, want)}
+// note adds a change. haveShown says that the service shows the present value. If hidden is true,
+// note keeps only that the values differ, and not the values.
+func (c *comparison) note(path []string, have, want any, haveShown, hidden bool) {
+	one := Change{Path: pathText(path), sentBy: c.sentBy, migrates: c.migrate, sum: c.sum(have, want)}
 	one.Have, one.Want = shown(have, path...), shown(want, path...)
 	if hidden {
 		one.Have, one.Want = hiddenText(have), hiddenText(want)
 	}
-	if !seen {
-		one.Have = unseen
+	if !haveShown {
+		one.Have = notShownByService
 	}
 	c.changes = append(c.changes, one)
 }

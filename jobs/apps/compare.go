@@ -14,7 +14,7 @@ import (
 
 // A state is what the service shows of an app.
 type state struct {
-	sighting // made or updated through the API
+	appView // of the app itself; the rest comes from its settings
 
 	bundle    *string           // nil: not shown
 	stores    map[string]string // nil: not shown
@@ -26,7 +26,7 @@ type state struct {
 // app, and more when an answer leaves that open. known is the app's token from an earlier answer;
 // it may be empty.
 func (f *finder) read(ctx context.Context, a App, known string) (s state, err error) {
-	s.sighting, err = f.find(ctx, a, known)
+	s.appView, err = f.find(ctx, a, known)
 	if err != nil || !s.exists || s.details.AppToken == "" {
 		return s, err
 	}
@@ -42,10 +42,10 @@ func (f *finder) read(ctx context.Context, a App, known string) (s state, err er
 	case err != nil && !adjust.Unclear(err):
 		return s, err
 	case err != nil:
-		s.seen = strings.TrimPrefix(s.seen+"; "+err.Error(), "; ")
+		s.unclear = strings.TrimPrefix(s.unclear+"; "+err.Error(), "; ")
 	}
 	if !errors.Is(err, adjust.ErrAuth) {
-		s.barred = nil
+		s.refusal = nil
 	}
 	s.readSettings(settings)
 	return s, nil
@@ -105,20 +105,20 @@ func (s state) warning(a App) string {
 	case s.unsure:
 		return "whether the app is there isn't known; if it is, sending it clears its channel_setup, because none " +
 			"is declared"
-	case s.blind && a.Token != "":
+	case s.opaque && a.Token != "":
 		return "the service doesn't show the app's channel_setup, and none is declared: an update may clear it"
 	}
 	return ""
 }
 
 // differences compares the declaration of an app with what the service shows. changes must be sent.
-// stood are differences that were the same after the app was last applied, so that sending them
+// staying are differences that were the same after the app was last applied, so that sending them
 // again wouldn't help.
-func differences(a App, s state, r record) (changes, stood []Change) {
+func differences(a App, s state, r record) (changes, staying []Change) {
 	c := &comparison{salt: r.Salt}
 	c.details(a, s)
 	switch {
-	case a.Setup != nil && s.blind:
+	case a.Setup != nil && s.opaque:
 		c.migrate = true
 		c.unshown(anyMap(a.Setup), "channel_setup")
 	case a.Setup != nil:
@@ -127,13 +127,13 @@ func differences(a App, s state, r record) (changes, stood []Change) {
 	}
 	c.migrate = false
 	switch {
-	case a.Overrides != nil && s.blind:
+	case a.Overrides != nil && s.opaque:
 		c.unshown(a.Overrides, "override_settings")
 	case a.Overrides != nil:
 		c.value(s.details.AdditionalInfo.Overrides, a.Overrides, "override_settings")
 	}
-	c.hidden(a, r)
-	c.by = byEvents
+	c.unshownFields(a, r)
+	c.sentBy = byEvents
 	for _, e := range a.Events {
 		var have any
 		if unique, there := s.events[e.Name]; there {
@@ -145,16 +145,16 @@ func differences(a App, s state, r record) (changes, stood []Change) {
 			c.value(have, want, "events", "["+e.Name+"]")
 		}
 	}
-	c.by = bySignature
+	c.sentBy = bySignature
 	c.signature(a.Signature, s)
 	for _, change := range c.changes {
 		if s.exists && r.Settled[change.Path] == change.sum {
-			stood = append(stood, change)
+			staying = append(staying, change)
 		} else {
 			changes = append(changes, change)
 		}
 	}
-	return changes, stood
+	return changes, staying
 }
 
 // unsent returns the changes that must be sent. A value that the service never shows counts as
@@ -162,7 +162,8 @@ func differences(a App, s state, r record) (changes, stood []Change) {
 func unsent(a App, s state, r record) []Change {
 	changes, _ := differences(a, s, r)
 	if over := r.State == Done || r.State == Failed; over && r.Sent == a.sum(r.Salt) {
-		changes = slices.DeleteFunc(changes, func(c Change) bool { return c.by == byApp && c.Have == unseen })
+		changes = slices.DeleteFunc(changes,
+			func(c Change) bool { return c.sentBy == byApp && c.Have == notShownByService })
 	}
 	return changes
 }
@@ -175,7 +176,7 @@ func (c *comparison) details(a App, s state) {
 	}
 	switch {
 	case a.Name == "": // not declared
-	case s.blind:
+	case s.opaque:
 		c.unshown(a.Name, "name")
 	default:
 		c.value(orNil(s.details.Name), a.Name, "name")
@@ -198,9 +199,9 @@ func (c *comparison) details(a App, s state) {
 	}
 }
 
-// hidden compares the values that the service never shows. One that was sent once and is no longer
-// declared is a change too.
-func (c *comparison) hidden(a App, r record) {
+// unshownFields compares the values that the service never shows. One that was sent once and is no
+// longer declared is a change too.
+func (c *comparison) unshownFields(a App, r record) {
 	for _, f := range []struct {
 		name    string
 		value   any
@@ -276,6 +277,7 @@ func isDefault(path []string, have any) bool {
 	return false
 }
 
+// orNil returns a text, or nil for the empty one.
 func orNil(s string) any {
 	if s == "" {
 		return nil

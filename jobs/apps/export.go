@@ -73,7 +73,7 @@ type columns struct {
 	path   []int    // columns whose cells name the setting of a row: section, setting
 	plain  []bool   // columns that hold no values, or public ones
 	secret []bool   // columns that have the name of a credential
-	names  []string // of the columns
+	names  []string // names of the columns, in small letters with underscores
 }
 
 var (
@@ -88,7 +88,7 @@ var (
 	headerCell  = lazy.Regexp(`^[\p{L}_][\p{L}\p{N} _.:/()\[\]-]{0,99}$`)
 )
 
-// columnsOf finds out from the first row what the columns have.
+// columnsOf finds out what the columns have, from the names in the first row.
 func columnsOf(rows [][]string) *columns {
 	first := rows[0]
 	s := &columns{headed: len(rows) > 1 && len(first) > 1, plain: make([]bool, len(first)),
@@ -145,7 +145,7 @@ func (s *columns) masked(n int, row []string) []string {
 	if n == 0 && s.headed {
 		return row
 	}
-	at, hidden := s.about(row)
+	at, hidden := s.rowSecret(row)
 	out := slices.Clone(row)
 	for i, cell := range row {
 		plain := i < len(s.plain) && s.plain[i]
@@ -163,9 +163,9 @@ func (s *columns) masked(n int, row []string) []string {
 	return out
 }
 
-// about reports whether a row is about a credential, and which of its cells says so; -1 means the
-// columns in path.
-func (s *columns) about(row []string) (at int, hidden bool) {
+// rowSecret reports whether a row is about a credential, and which of its cells says so; -1 means
+// the columns in path.
+func (s *columns) rowSecret(row []string) (at int, hidden bool) {
 	if s.known {
 		var path []string
 		for _, i := range s.path {

@@ -12,14 +12,14 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 )
 
-// A sighting is what the service shows of one app.
-type sighting struct {
+// An appView is what the service shows of one app.
+type appView struct {
 	details adjust.AppDetails
 	exists  bool
-	blind   bool   // it exists, and the service shows nothing of it
+	opaque  bool   // it exists, and the service shows nothing of it
 	unsure  bool   // no answer says that it exists, nor that it doesn't; exists is false
-	seen    string // the answers that weren't plain; empty when all were
-	barred  error  // set when the token was refused every read, so that nothing can be compared
+	unclear string // the answers that weren't plain; empty when all were
+	refusal error  // set when the token was refused every read, so that nothing can be compared
 }
 
 // A finder looks apps up. It asks for the list of all apps at most once, and only when the answer
@@ -77,14 +77,15 @@ func List(ctx context.Context, client *adjust.Client) ([]adjust.AppDetails, erro
 }
 
 // find looks for an app by its declared store ID or token, then by the token in its record, and
-// then in the list of all apps. It counts as missing only after a plain answer that it is, or when
-// the list lacks it. A token of the account that isn't valid, and trouble of the service, are
+// then in the list of all apps. The app counts as missing only after a plain answer that it is, or
+// when the list lacks it. A token of the account that isn't valid, and trouble of the service, are
 // errors.
-func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err error) {
+func (f *finder) find(ctx context.Context, a App, known string) (s appView, err error) {
 	var said []string
 	denied := error(nil)
-	// took reports whether an answer is the last one needed: it decides, or is an error.
-	took := func(d adjust.AppDetails, e error, absent bool) bool {
+	// decides reports whether an answer is the last one needed: it says whether the app exists, or
+	// is an error.
+	decides := func(d adjust.AppDetails, e error, absent bool) bool {
 		switch {
 		case e == nil:
 			s.details, s.exists = d, true
@@ -103,13 +104,13 @@ func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err
 	}
 	token := cmp.Or(a.Token, known)
 	defer func() {
-		s.seen = strings.Join(said, "; ")
+		s.unclear = strings.Join(said, "; ")
 		if s.exists {
 			s.details.AppToken = cmp.Or(s.details.AppToken, token)
 		}
 	}()
 	if a.Token == "" {
-		if d, e := f.client.AppByStore(ctx, a.StoreID, a.Platform, ""); took(d, e, true) {
+		if d, e := f.client.AppByStore(ctx, a.StoreID, a.Platform, ""); decides(d, e, true) {
 			if s.exists && cmp.Or(d.AppToken, token) == "" {
 				s.details.AppToken, err = f.listedToken(ctx, a)
 			}
@@ -118,22 +119,23 @@ func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err
 	}
 	if token != "" {
 		d, e := f.client.App(ctx, token)
-		if e == nil && !a.is(d) {
+		if e == nil && !a.mayBe(d) {
 			said = append(said, "app "+token+" is another one now")
 			token = a.Token
-		} else if took(d, e, false) {
+		} else if decides(d, e, false) {
 			return s, err
 		}
 	}
+	// No answer about the app itself decides, so the list of all apps may.
 	list, e := f.apps(ctx)
 	switch {
 	case e != nil && !adjust.Unclear(e):
 		return s, e
 	case e != nil:
 		said = append(said, e.Error())
-		s.exists, s.blind, s.unsure = token != "", token != "", token == ""
+		s.exists, s.opaque, s.unsure = token != "", token != "", token == ""
 		if f.refused {
-			s.barred = denied
+			s.refusal = denied
 		}
 		return s, nil
 	}
@@ -143,20 +145,20 @@ func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err
 	})
 	if i < 0 {
 		said = append(said, "the list of apps hasn't got it")
-		s.blind, e = f.hasSettings(ctx, token)
-		s.exists = s.blind
+		s.opaque, e = f.hasSettings(ctx, token)
+		s.exists = s.opaque
 		if e != nil && !adjust.Unclear(e) {
 			return s, e
 		}
 		if a.Token != "" { // any app of the account can be updated by its token
-			s.exists, s.blind = true, true
+			s.exists, s.opaque = true, true
 		}
 		return s, nil
 	}
 	s.details, s.exists = list[i], true
 	said = append(said, "the list of apps has it")
 	if token != list[i].AppToken { // the list may have less than the app's own answer
-		if d, e := f.client.App(ctx, list[i].AppToken); e == nil && a.is(d) {
+		if d, e := f.client.App(ctx, list[i].AppToken); e == nil && a.mayBe(d) {
 			s.details = d
 		}
 	}
@@ -191,8 +193,8 @@ func (f *finder) hasSettings(ctx context.Context, token string) (bool, error) {
 	return len(settings) > 0, err
 }
 
-// is reports whether what the service shows can be this app.
-func (a App) is(d adjust.AppDetails) bool {
+// mayBe reports whether what the service shows can be this app.
+func (a App) mayBe(d adjust.AppDetails) bool {
 	return a.Token != "" || (d.StoreID == "" || strings.EqualFold(d.StoreID, a.StoreID)) &&
 		(d.Platform == "" || strings.EqualFold(d.Platform, a.Platform))
 }
@@ -207,10 +209,10 @@ func Find(ctx context.Context, client *adjust.Client, platform, storeID string) 
 		return s.details.AppToken, nil
 	case s.exists:
 		return "", fmt.Errorf("app %s/%s: the service shows it without its token", platform, storeID)
-	case s.barred != nil:
-		return "", s.barred
-	case s.seen != "":
-		return "", fmt.Errorf("app %s/%s: %w: %s", platform, storeID, adjust.ErrNotManaged, s.seen)
+	case s.refusal != nil:
+		return "", s.refusal
+	case s.unclear != "":
+		return "", fmt.Errorf("app %s/%s: %w: %s", platform, storeID, adjust.ErrNotManaged, s.unclear)
 	}
 	return "", fmt.Errorf("app %s/%s: %w", platform, storeID, adjust.ErrNotManaged)
 }

@@ -121,14 +121,14 @@ func (k *Kind) each(ctx context.Context, p progress, do func(context.Context, Ap
 	g := &errgroup.Group{}
 	g.SetLimit(atOnce)
 	for i, a := range list {
-		mem := p.recordOf(a)
+		known := p.recordOf(a)
 		g.Go(func() error {
 			if ctx.Err() != nil {
 				reports[i] = Report{ID: a.ID(), Name: a.Name, Err: ctx.Err()}
 				return nil
 			}
-			if err := panics.Caught("apply "+a.ID(), func() error { reports[i] = do(ctx, a, mem); return nil }); err !=
-				nil {
+			if err := panics.Caught("apply "+a.ID(),
+				func() error { reports[i] = do(ctx, a, known); return nil }); err != nil {
 				reports[i] = Report{ID: a.ID(), Name: a.Name, Err: err}
 			}
 			if reports[i].refused() {
@@ -148,22 +148,22 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return k.each(ctx, p, func(ctx context.Context, a App, mem record) Report {
-		rep := Report{ID: a.ID(), Name: a.Name, Result: Unchanged, Ticket: mem.Ticket}
-		s, err := f.read(ctx, a, mem.Token)
+	return k.each(ctx, p, func(ctx context.Context, a App, known record) Report {
+		rep := Report{ID: a.ID(), Name: a.Name, Result: Unchanged, Ticket: known.Ticket}
+		s, err := f.read(ctx, a, known.Token)
 		if err != nil {
 			rep.Err = fmt.Errorf("compare app %s: %w", a.ID(), err)
 			return rep
 		}
 		rep.Token = s.details.AppToken
-		rep.saw(a.scrub(s.seen))
-		if s.barred != nil {
-			rep.Err, rep.barred = fmt.Errorf("compare app %s: %w", a.ID(), s.barred), true
+		rep.addSeen(a.scrub(s.unclear))
+		if s.refusal != nil {
+			rep.Err, rep.readRefused = fmt.Errorf("compare app %s: %w", a.ID(), s.refusal), true
 			return rep
 		}
-		_, stood := differences(a, s, mem)
-		rep.Changes, rep.Otherwise = unsent(a, s, mem), visible(stood)
-		rep.Unfinished = mem.State != "" && mem.State != Done
+		_, staying := differences(a, s, known)
+		rep.Changes, rep.Otherwise = unsent(a, s, known), visible(staying)
+		rep.Unfinished = known.State != "" && known.State != Done
 		switch {
 		case !s.exists:
 			rep.Result = Created
@@ -181,17 +181,17 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 func (k *Kind) do(ctx context.Context) (out ledger.Outcome, err error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m)
-	var telling sync.Mutex
+	var calling sync.Mutex
 	f := &finder{client: client}
 	p, to, err := k.open(ctx)
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, to.end(ctx)) }()
-	reports, err := k.each(ctx, p, func(ctx context.Context, a App, mem record) Report {
-		rep := (&attempt{k: k, app: a, mem: mem, to: to, client: client, finder: f}).do(ctx)
-		telling.Lock()
-		defer telling.Unlock()
+	reports, err := k.each(ctx, p, func(ctx context.Context, a App, known record) Report {
+		rep := (&attempt{kind: k, app: a, record: known, writer: to, client: client, finder: f}).do(ctx)
+		calling.Lock()
+		defer calling.Unlock()
 		k.log(rep)
 		k.o.Tell(rep)
 		return rep
@@ -223,7 +223,7 @@ func (k *Kind) do(ctx context.Context) (out ledger.Outcome, err error) {
 	}
 	salt := rand.Text()
 	return out, to.write(ctx, func(p *progress) {
-		p.Checked = checked{At: time.Now().UTC(), Salt: salt,
+		p.Checked = lastCheck{At: time.Now().UTC(), Salt: salt,
 			Sum: k.sum(salt)}
 	})
 }

@@ -7,15 +7,17 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// run finds a text that is long enough to be a key, without blanks and without marks that end a
+// keyText finds a text that is long enough to be a key, without blanks and without marks that end a
 // name.
-var run = lazy.Regexp(`[A-Za-z0-9_+/=~-]{16,}`)
+var keyText = lazy.Regexp(`[A-Za-z0-9_+/=~-]{16,}`)
 
 // secretValue reports whether a text looks random, as keys do: long, with letters and digits in no
 // order. Words with numbers between them don't.
 func secretValue(s string) bool {
 	const letters, digits = 1, 2
-	for _, part := range run().FindAllString(s, -1) {
+	// In each part, changes counts how often letters and digits alternate, and upper the letters
+	// whose case is unusual after the character before.
+	for _, part := range keyText().FindAllString(s, -1) {
 		changes, upper, last, kinds := 0, 0, 0, 0
 		var before rune
 		for _, r := range part {

@@ -15,7 +15,7 @@ import (
 // progress is the document of a job: how far its apps have come.
 type progress struct {
 	Lease   *lease            `json:"lease,omitempty"` // of the run that applies the apps now, or was killed
-	Checked checked           `json:"checked,omitzero"`
+	Checked lastCheck         `json:"checked,omitzero"`
 	Apps    map[string]record `json:"apps,omitempty"` // by their IDs
 }
 
@@ -53,8 +53,8 @@ const (
 	Failed  State = "failed"  // the migration, or what follows it, failed
 )
 
-// checked says when all apps were last as declared, with a sum of the declarations.
-type checked struct {
+// A lastCheck says when all apps were last as declared, with a sum of the declarations.
+type lastCheck struct {
 	At   time.Time `json:"at"`
 	Salt string    `json:"salt"`
 	Sum  string    `json:"sum"`

@@ -24,7 +24,7 @@ type Report struct {
 	Warning    string    `json:"warning,omitempty"` // what sending may do to settings that aren't shown
 	Err        error     `json:"-"`
 
-	barred bool // the token was refused every read of the app
+	readRefused bool // the token was refused every read of the app
 }
 
 // A Result says what an app needed.
@@ -37,8 +37,8 @@ const (
 	Created   Result = "created"
 )
 
-// saw adds an answer of the service to Seen, unless it is there already.
-func (r *Report) saw(what string) {
+// addSeen adds an answer of the service to Seen, unless it is there already.
+func (r *Report) addSeen(what string) {
 	if what != "" && !slices.Contains(r.Seen, what) {
 		r.Seen = append(r.Seen, what)
 	}
@@ -47,14 +47,15 @@ func (r *Report) saw(what string) {
 // refused reports whether the token is no good for any app: it is unknown, or it was refused every
 // read of this app. Any other refusal is a failure of this app alone.
 func (r Report) refused() bool {
-	return errors.Is(r.Err, adjust.ErrAuth) && (r.barred || !adjust.Unclear(r.Err))
+	return errors.Is(r.Err, adjust.ErrAuth) && (r.readRefused || !adjust.Unclear(r.Err))
 }
 
 // visible returns the changes whose present value the service shows.
 func visible(changes []Change) []Change {
-	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Have == unseen })
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Have == notShownByService })
 }
 
+// paths lists the fields of changes, for a log.
 func paths(changes []Change) string {
 	var all []string
 	for _, c := range changes {

@@ -56,11 +56,13 @@ func equal(a, b any) bool {
 }
 
 var (
+	// secretName finds a key that names a credential.
 	secretName = lazy.Regexp(`(?i)secret|password|passwd|private|credential|api_?key|access_?key|auth|bearer|sdk_?key`)
 	// secretQuery finds a query's parameter that is likely a credential. Placeholders such as
 	// {gps_adid} aren't.
 	secretQuery = lazy.Regexp(`(?i)([?&][^=&{}]*(?:token|key|secret|pass|sig|auth)[^=&{}]*=)[^&{}]+`)
-	userInfo    = lazy.Regexp(`([a-z][a-z0-9+.-]*://)[^/@\s]+@`)
+	// userInfo finds the user and the password in an address.
+	userInfo = lazy.Regexp(`([a-z][a-z0-9+.-]*://)[^/@\s]+@`)
 )
 
 // hides reports whether the value at a path is a credential or may be one. The path ends with the

@@ -18,19 +18,19 @@ const mostLost = 2
 // out. A job that isn't over by then, or whose ticket the service doesn't know, is given up: the
 // app is compared instead.
 func (w *attempt) wait(ctx context.Context) error {
-	w.touched()
-	if w.mem.Ticket == "" { // no job was needed
-		w.mem.State, w.sent = Done, true
+	w.reportChange()
+	if w.record.Ticket == "" { // no job was needed
+		w.record.State, w.sent = Done, true
 		return nil
 	}
-	ticket, left, err := adjust.Ticket{}, w.k.o.TicketWait-time.Since(w.mem.At), error(nil)
+	ticket, left, err := adjust.Ticket{}, w.kind.o.TicketWait-time.Since(w.record.At), error(nil)
 	if left > 0 {
-		ticket, err = w.client.WaitTicket(ctx, w.mem.Ticket, adjust.Wait{First: w.k.o.FirstPoll, Most: left})
-	} else if ticket, err = w.client.Ticket(ctx, w.mem.Ticket); err == nil && ticket.Failed() {
+		ticket, err = w.client.WaitTicket(ctx, w.record.Ticket, adjust.Wait{First: w.kind.o.FirstPoll, Most: left})
+	} else if ticket, err = w.client.Ticket(ctx, w.record.Ticket); err == nil && ticket.Failed() {
 		err = adjust.ErrTicketFailed
 	}
-	w.rep.Sections = sectionsOf(ticket, w.app.scrub)
-	why := failures(w.rep.Sections)
+	w.report.Sections = sectionsOf(ticket, w.app.scrub)
+	why := failures(w.report.Sections)
 	status := w.app.scrub(ticket.Said())
 	switch {
 	case errors.Is(err, adjust.ErrTicketOpen) && (ticket.Status == "" || ticket.Open()):
@@ -38,10 +38,11 @@ func (w *attempt) wait(ctx context.Context) error {
 			"still differs; "+
 			"apps apply --new-ticket %s does so at once", err, status, w.app.ID())
 	case errors.Is(err, adjust.ErrTicketOpen):
-		w.giveUp(fmt.Sprintf("ticket %s: its status is still %q after %v", w.mem.Ticket, status, w.k.o.TicketWait))
+		w.giveUp(fmt.Sprintf("ticket %s: its status is still %q after %v", w.record.Ticket, status,
+			w.kind.o.TicketWait))
 		return nil
 	case adjust.Unclear(err):
-		w.giveUp(fmt.Sprintf("ticket %s: %v; its last status was %q", w.mem.Ticket, err, status))
+		w.giveUp(fmt.Sprintf("ticket %s: %v; its last status was %q", w.record.Ticket, err, status))
 		return nil
 	case errors.Is(err, adjust.ErrTicketFailed), err == nil && ticket.Done() && why != "":
 		return w.failed(ctx, true, fmt.Errorf("%w: %s; the next run asks for another", ErrMigration,
@@ -49,16 +50,17 @@ func (w *attempt) wait(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !ticket.Done():
-		w.giveUp(fmt.Sprintf("ticket %s: its status is still %q after %v", w.mem.Ticket, status, w.k.o.TicketWait))
+		w.giveUp(fmt.Sprintf("ticket %s: its status is still %q after %v", w.record.Ticket, status,
+			w.kind.o.TicketWait))
 		return nil
 	}
-	w.mem.State, w.mem.Lost, w.sent = Done, 0, true
+	w.record.State, w.record.Lost, w.sent = Done, 0, true
 	return nil
 }
 
 // giveUp stops waiting for a job. The app is compared afterwards to see what the job did.
-func (w *attempt) giveUp(seen string) {
-	w.rep.saw(w.app.scrub(seen))
-	w.mem.State, w.sent, w.lost = Done, true, true
-	w.mem.Lost++
+func (w *attempt) giveUp(what string) {
+	w.report.addSeen(w.app.scrub(what))
+	w.record.State, w.sent, w.endUnknown = Done, true, true
+	w.record.Lost++
 }
