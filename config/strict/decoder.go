@@ -17,9 +17,9 @@ type Node = ast.Node
 type Decoder struct {
 	opts    Options
 	body    Node
-	anchors map[string]Node
-	errs    []*Error
-	warned  []*Error
+	anchors map[string]Node // the value of each anchor (&name), by name
+	errs    []*Error        // the mistakes
+	warned  []*Error        // the warnings
 
 	unfilled map[Node]bool // texts with an unset variable, whose mistake has been noted already
 	hidden   [][2]string   // pairs: a text with its variables filled in, and as written in the file
@@ -52,13 +52,16 @@ func (d *Decoder) Warn(n Node, format string, args ...any) {
 	d.warned = append(d.warned, d.at(position(n), format, args...))
 }
 
+// failAt notes a mistake at a position of the file; nil stands for its beginning.
 func (d *Decoder) failAt(p *token.Position, format string, args ...any) {
 	d.errs = append(d.errs, d.at(p, format, args...))
 }
 
+// at makes the error of a position. Messages with the same format are of one kind, and if they
+// begin with a key, those with the same key.
 func (d *Decoder) at(p *token.Position, format string, args ...any) *Error {
 	e := &Error{File: d.opts.File, Line: 1, Col: 1, Msg: d.scrub(fmt.Sprintf(format, args...)), kind: format}
-	if strings.HasPrefix(format, "%s: ") { // the key
+	if strings.HasPrefix(format, "%s: ") { // the message begins with a key
 		e.kind += fmt.Sprint(args[0])
 	}
 	if p != nil {

@@ -98,8 +98,9 @@ const (
 	fewListed  = 3
 )
 
-// summed drops all but the first few of very many errors of one kind, and counts the dropped ones.
-func summed(errs []*Error) []*Error {
+// shortened drops all but the first few of very many errors of one kind, and counts the dropped
+// ones.
+func shortened(errs []*Error) []*Error {
 	count, listed := map[string]int{}, map[string]int{}
 	for _, e := range errs {
 		count[e.kind]++
@@ -130,5 +131,5 @@ func inOrder(errs []*Error) []*Error {
 		}
 		return strings.Compare(a.Msg, b.Msg)
 	})
-	return summed(slices.CompactFunc(errs, func(a, b *Error) bool { return *a == *b }))
+	return shortened(slices.CompactFunc(errs, func(a, b *Error) bool { return *a == *b }))
 }

@@ -84,7 +84,8 @@ func keyText(n ast.MapKeyNode) string {
 	return n.GetToken().Value
 }
 
-// mapping reads every key of n by its field, and returns the nodes of the values by key.
+// mapping reads every key of n by its field, and returns the nodes of the values by key. It returns
+// nil when n isn't a mapping.
 func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 	entries, ok := d.entries(n, o.What, o.Like, 0)
 	if !ok {

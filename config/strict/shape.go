@@ -21,7 +21,7 @@ type Shape[T any] struct {
 	Schema func() *jsonschema.Schema
 }
 
-// AtLeastOne is a minimum for a schema.
+// AtLeastOne is the number 1 as a schema has it, for MinLength and MinItems.
 var AtLeastOne = func() *uint64 { n := uint64(1); return &n }()
 
 // Text is any text that isn't empty.
@@ -75,6 +75,7 @@ func Expr(text string) Expression {
 	return Expression{text, lazy.Regexp(text)}
 }
 
+// String returns the text that Expr was given.
 func (e Expression) String() string { return e.text }
 
 // MatchString reports whether the text contains a match.
@@ -150,10 +151,10 @@ func As[S, T any](s Shape[S], made func(d *Decoder, n Node, key string, value S)
 	}
 }
 
-// Checked returns s with a further check, look, of what a schema can't check. look notes the
-// mistake and returns false.
-func Checked[T any](s Shape[T], look func(d *Decoder, n Node, key string, value T) bool) Shape[T] {
-	return As(s, func(d *Decoder, n Node, key string, v T) (T, bool) { return v, look(d, n, key, v) })
+// Checked returns s with a further check, of what a schema can't express. On a mistake, check notes
+// it and returns false.
+func Checked[T any](s Shape[T], check func(d *Decoder, n Node, key string, value T) bool) Shape[T] {
+	return As(s, func(d *Decoder, n Node, key string, v T) (T, bool) { return v, check(d, n, key, v) })
 }
 
 // OneOf returns the shape of a text that must be one of the allowed words.

@@ -32,7 +32,7 @@ func Show(data []byte, o Object, opts Options, redact func(string) string) ([]Sh
 	return shown, warnings, nil
 }
 
-// shown returns the value of a node in the form that Shown.Value has.
+// shown returns the value of a node in the form that Shown.Value has, redacted and escaped.
 func (d *Decoder) shown(n Node, redact func(string) string) any {
 	n = d.resolve(n)
 	if elements, ok := d.List(n); ok {
@@ -68,7 +68,7 @@ func (d *Decoder) shown(n Node, redact func(string) string) any {
 // of the file when the file chooses the keys.
 func (d *Decoder) shownMapping(n Node, redact func(string) string) any {
 	entries, _ := d.entries(n, "", "", 0)
-	o, isTable := d.objects[n]
+	o, isTable := d.objects[n] // true: the mapping was read by a table of fields, which says what keys there are
 	if len(entries) == 0 && !isTable {
 		return Spelled("{}")
 	}
@@ -83,19 +83,18 @@ func (d *Decoder) shownMapping(n Node, redact func(string) string) any {
 	for _, f := range o.Fields {
 		s := Shown{Key: f.Key}
 		redacted := false
-		// seen redacts a text, and notes whether that changed it.
-		// seen redacts a text, and notes whether that changed it.
-		seen := func(text string) string {
+		// noting redacts a text, and notes whether that changed it.
+		noting := func(text string) string {
 			safe := redact(text)
 			redacted = redacted || safe != text
 			return safe
 		}
 		switch value := at[f.Key]; {
 		case value != nil:
-			s.Value = d.shown(value, seen)
-			redacted = redacted && isText(s.Value)
+			s.Value = d.shown(value, noting)
+			redacted = redacted && isText(s.Value) // the keys of an inner mapping have notes of their own
 		case f.Now != nil:
-			s.Value = d.safe(f.Now(), seen)
+			s.Value = d.safe(f.Now(), noting)
 		}
 		if s.Value == nil {
 			continue

@@ -71,7 +71,8 @@ func (d *Decoder) IsMapping(n Node) bool {
 	return ok
 }
 
-// List gives the elements of a list, also of an empty one; false: the node is something else.
+// List returns the elements of a list, which may be empty. It returns false when the node is
+// something else.
 func (d *Decoder) List(n Node) ([]Node, bool) {
 	s, ok := d.resolve(n).(*ast.SequenceNode)
 	if !ok {
@@ -80,8 +81,8 @@ func (d *Decoder) List(n Node) ([]Node, bool) {
 	return s.Values, true
 }
 
-// Scalar gives a single value: a bool, an int64, a uint64, a float64, a string with its variables
-// filled in, or nil for null. false: the node is something else.
+// Scalar returns a single value: a bool, an int64, a uint64, a float64, a string with its variables
+// filled in, or nil for null. It returns false when the node is something else.
 func (d *Decoder) Scalar(n Node) (any, bool) {
 	switch v := d.resolve(n).(type) {
 	case *ast.BoolNode:
@@ -99,13 +100,15 @@ func (d *Decoder) Scalar(n Node) (any, bool) {
 	return nil, false
 }
 
-// textOf gives the text of a node, with its variables filled in; false: it isn't a text.
+// textOf returns the text of a node, with its variables filled in. It returns false when the node
+// isn't a text.
 func (d *Decoder) textOf(n Node) (string, bool) {
 	s, ok := rawText(d.resolve(n))
 	return d.filled(n, s), ok
 }
 
-// rawText is the text as it stands in the file.
+// rawText returns the text of a node as it stands in the file. It returns false when the node isn't
+// a text.
 func rawText(n Node) (string, bool) {
 	switch v := n.(type) {
 	case *ast.StringNode:
@@ -116,6 +119,7 @@ func rawText(n Node) (string, bool) {
 	return "", false
 }
 
+// text reads a text that isn't empty.
 func (d *Decoder) text(n Node, key string) (string, bool) {
 	s, ok := d.textOf(n)
 	switch {

@@ -13,6 +13,8 @@ import (
 // An Env returns the value of an environment variable, and whether it is set, as os.LookupEnv does.
 type Env func(name string) (value string, set bool)
 
+// variable matches what may be a variable, with or without a $ before it that makes it plain text;
+// variableName matches one that is well formed.
 var (
 	variable     = lazy.Regexp(`\$?\$\{[^}]*\}?`)
 	variableName = lazy.Regexp(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
@@ -63,21 +65,22 @@ func (d *Decoder) hide(text, shown string) {
 	}
 }
 
-// shownPlain is the length in bytes from which a hidden text is replaced even without quotes around
-// it. A shorter one would be found inside of unrelated words.
-const shownPlain = 6
+// leastUnquoted is the length in bytes from which a hidden text is replaced even without quotes
+// around it. A shorter one would be found inside of unrelated words.
+const leastUnquoted = 6
 
 // scrub replaces the hidden texts in a message.
 func (d *Decoder) scrub(msg string) string {
 	for _, h := range d.hidden {
 		msg = strings.ReplaceAll(msg, strconv.Quote(h[0]), strconv.Quote(h[1]))
-		if len(h[0]) >= shownPlain {
+		if len(h[0]) >= leastUnquoted {
 			msg = strings.ReplaceAll(msg, h[0], h[1])
 		}
 	}
 	return msg
 }
 
+// variableForm matches ${NAME} in the syntax of JSON Schema.
 const variableForm = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
 
 // AllowVariables makes a schema accept ${NAME} wherever it wants a text that matches a pattern or

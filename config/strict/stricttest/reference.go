@@ -13,9 +13,10 @@ import (
 
 // A Section is one mapping of a file.
 type Section struct {
-	Title, Doc string
-	Of         string // ends the titles of the mappings in it, such as "of a job"
-	Schema     *jsonschema.Schema
+	Title  string
+	Doc    string // the text below the title; may be empty
+	Of     string // ends the titles of the mappings in it, such as "of a job"
+	Schema *jsonschema.Schema
 }
 
 // Reference returns the part of a document that describes every key, as tables in Markdown. What is
@@ -31,16 +32,22 @@ func Reference(sections []Section) string {
 // A reference is a document that is being written.
 type reference struct {
 	text  strings.Builder
-	first map[string]string // keys with their meanings, and whole rows, to the section that had them first
+	first map[string]string // a key with its meaning, or a whole row -> title of the section that had it first
 }
 
 // A row describes a key, or several keys that are alike.
-type row struct{ key, value, byDefault, meaning, example string }
+type row struct {
+	key       string // or several, with backquotes and commas between them
+	value     string // what the value looks like
+	byDefault string // the default in backquotes, or the word required; may be empty
+	meaning   string
+	example   string // may be empty
+}
 
 // An inner is a mapping that has a table of its own. Mappings with the same keys share one.
 type inner struct {
 	keys   []string // the keys whose values are such mappings
-	names  string   // see names; it tells mappings apart
+	names  string   // what the function names returns of schema, by which mappings are told apart
 	schema *jsonschema.Schema
 }
 
@@ -166,8 +173,8 @@ func rows(prefix string, s *jsonschema.Schema, within *[]*inner) (list []row) {
 // is shown, or a reference, which the page's text explains.
 var examples = regexp.MustCompile(`number (from|above) [0-9]|(such as|as in|of the form) |^reference`)
 
-// shown reports whether the columns before the meaning show already what an example does. How a
-// list is written they don't show.
+// shown reports whether the columns before the meaning show already what an example does. They
+// don't show how a list is written.
 func shown(example, columns string) bool {
 	return strings.Contains(columns, "`"+example+"`") ||
 		examples.MatchString(columns) && !strings.HasPrefix(columns, "list: ")
