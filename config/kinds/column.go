@@ -69,7 +69,10 @@ func didYouMeanDimension(name string) string {
 // checkColumns checks that the columns that are known before the service is asked have valid and
 // distinct names.
 func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.Node) {
-	lines, spelled, typed, renamed := map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]strict.Node{}
+	lines := map[string]int{}           // folded name of a column -> its line
+	spelled := map[string]bool{}        // names of columns as they are spelled
+	typed := map[string]bool{}          // folded names by which types may name a column
+	renamed := map[string]strict.Node{} // dimension or metric -> its new name's place
 	for _, e := range p.renamed {
 		renamed[e.Key] = e.Value
 		if near := slices.Concat(r.Dimensions, r.Metrics); !slices.Contains(near, e.Key) {
@@ -77,7 +80,9 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 				cmp.Or(strict.DidYouMean(e.Key, near), "; columns of events are named by as, under events"))
 		}
 	}
-	// Names are compared without case, because BigQuery and most readers do so.
+	// add checks one column: slug is the service's name, name the column's, key the key under which
+	// the file has it, and way the end of the message when the name is taken. Names are compared
+	// without case, because BigQuery and most readers do so.
 	add := func(slug, name, key string, n strict.Node, way string) {
 		typed[catalog.Fold(name)] = true
 		if to, is := renamed[slug]; is && r.Rename[slug] != "" {
@@ -119,6 +124,7 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 			add("", e.column(m), "events", p.events[i], "; as: gives an event's columns another name")
 		}
 	}
+	// Dropped and typed columns are checked against all those.
 	for _, name := range r.Drop {
 		if line, taken := lines[catalog.Fold(name)]; spelled[name] {
 			d.Fail(at["drop"], "drop: column %s is wanted on line %d; take it out of one of the two", name, line)

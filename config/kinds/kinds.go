@@ -39,7 +39,8 @@ func (s Settings) AsksService() bool { return s.Pushing() == nil }
 
 // A Kind is a kind of job, with the keys that it adds to those that every job has.
 type Kind struct {
-	Name, Doc string
+	Name string
+	Doc  string // what a job of this kind does, in a sentence
 	// Keys makes the kind's part of s, with its defaults, and returns the keys that fill it.
 	Keys func(s *Settings) strict.Object
 	// Without are keys of every other kind of job that this one doesn't have, and why.

@@ -85,6 +85,7 @@ var lookbackShape = strict.Shape[lookback]{
 // checkLookback works out until when partitions change, from what the catalogue says of the
 // report's metrics.
 func checkLookback(d *strict.Decoder, r *Report, p *parts, finalAfter strict.Node) {
+	// How long partitions are fetched again, as the file says or as the metrics need it.
 	fields := metricFields(r, p)
 	r.Probe = p.lookback.probe
 	if r.Lookback = p.lookback.days; p.lookback.auto {
@@ -103,6 +104,7 @@ func checkLookback(d *strict.Decoder, r *Report, p *parts, finalAfter strict.Nod
 		r.Horizons = nil
 		return
 	}
+	// Metrics that never stop growing get a warning.
 	var growing []string
 	var first strict.Node
 	for _, f := range fields {
@@ -124,15 +126,16 @@ func checkLookback(d *strict.Decoder, r *Report, p *parts, finalAfter strict.Nod
 		max(r.Lookback, slices.Max(append(r.Horizons, 0))))
 }
 
-// placed is a metric of the report, and its place in the file.
-type placed struct {
+// A placedField is what the catalogue knows of one metric of the report, and the metric's place in
+// the file.
+type placedField struct {
 	catalog.Field
 	node strict.Node
 }
 
 // metricFields returns what the catalogue knows of the metrics that the config spells out.
-func metricFields(r *Report, p *parts) []placed {
-	var fields []placed
+func metricFields(r *Report, p *parts) []placedField {
+	var fields []placedField
 	for _, m := range p.metrics {
 		f, known := catalog.Metric(m.Text)
 		if !known {
@@ -141,7 +144,7 @@ func metricFields(r *Report, p *parts) []placed {
 		if !known {
 			f = catalog.Described(m.Text, "", "")
 		}
-		fields = append(fields, placed{f, m.Node})
+		fields = append(fields, placedField{f, m.Node})
 	}
 	for i, e := range r.Events {
 		for _, suffix := range e.Metrics {
@@ -149,7 +152,7 @@ func metricFields(r *Report, p *parts) []placed {
 			if !known {
 				f = catalog.Described(suffix, "", "")
 			}
-			fields = append(fields, placed{f, p.events[i]})
+			fields = append(fields, placedField{f, p.events[i]})
 		}
 	}
 	return fields
@@ -161,7 +164,7 @@ func metricFields(r *Report, p *parts) []placed {
 //   - when this metric is final, because what happened on the period's last day is restated, too
 //
 // With probe, ages within these days are included, because partitions aren't fetched each night.
-func automatic(r *Report, fields []placed) (days int, horizons []int) {
+func automatic(r *Report, fields []placedField) (days int, horizons []int) {
 	days = catalog.Restated
 	spend := strings.Join(r.Parameters["ad_spend_mode"], "")
 	for _, f := range fields {

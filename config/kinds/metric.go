@@ -20,9 +20,9 @@ var metric = strict.Shape[string]{
 	},
 }
 
-// checkMetrics decides the types of metrics that the catalogue lacks. The service has more metrics
-// than any list of them, so an unknown one is asked for, under a type that holds whatever number
-// comes.
+// checkMetrics decides the types of metrics that the catalogue lacks, and checks those that filters
+// compare. The service has more metrics than any list of them, so an unknown one is asked for,
+// under a type that holds whatever number comes.
 func checkMetrics(d *strict.Decoder, r *Report, p *parts) {
 	for _, m := range p.metrics {
 		column := catalog.ColumnName(m.Text)
@@ -90,12 +90,10 @@ func didYouMeanMetric(name string) string {
 		}
 	}
 	names := slugs(name, trailingPeriod, func(slug string) (string, bool) {
-		return slug,
-			!strings.HasPrefix(slug, eventPrefix)
+		return slug, !strings.HasPrefix(slug, eventPrefix)
 	})
 	return strict.DidYouMean(name, slices.DeleteFunc(names, func(n string) bool {
-		_,
-			ok := catalog.Metric(n)
+		_, ok := catalog.Metric(n)
 		return !ok
 	}))
 }
@@ -104,12 +102,10 @@ func didYouMeanMetric(name string) string {
 // event's slug, if there is one.
 func didYouMeanEventMetric(name string) string {
 	names := slugs(name, leadingPeriod, func(slug string) (string, bool) {
-		return strings.CutPrefix(slug,
-			eventPrefix)
+		return strings.CutPrefix(slug, eventPrefix)
 	})
 	return strict.DidYouMean(name, slices.DeleteFunc(names, func(n string) bool {
-		_,
-			ok := catalog.EventMetric(n)
+		_, ok := catalog.EventMetric(n)
 		return !ok
 	}))
 }

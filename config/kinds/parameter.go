@@ -21,7 +21,7 @@ type Parameter struct {
 	Allowed []string // what a value may be; none: any text
 	List    bool     // takes several values
 	Flag    bool     // takes true or false
-	Default []string // none: not sent unless the config says something
+	Default []string // what is sent when the config doesn't say; none: the parameter isn't sent then
 }
 
 // parameters lists the declarations. The values and defaults are those of the service's OpenAPI
@@ -111,8 +111,7 @@ func (p Parameter) shape() strict.Shape[[]string] {
 		return strict.TextsOf(one)
 	}
 	return strict.As(one, func(_ *strict.Decoder, _ strict.Node, _, v string) ([]string, bool) {
-		return []string{v},
-			true
+		return []string{v}, true
 	})
 }
 

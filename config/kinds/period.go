@@ -94,9 +94,9 @@ var page = strict.As(
 		return Page{Count: count, Unit: s[len(s)-1]}, true
 	})
 
-// finest lists the date dimensions from the finest on. The first of them that a report has decides
-// the report's period and its page.
-var finest = []struct {
+// dateDimensions lists the date dimensions from the finest on. The first of them that a report has
+// decides the report's period and its page.
+var dateDimensions = []struct {
 	dimension, period string
 	page              Page // the default, in the only unit that fits
 }{
@@ -108,12 +108,12 @@ var finest = []struct {
 	{"year", "year", Page{1, 'y'}},
 }
 
-// wholeTable is the period of a report without a date dimension.
+// wholeTable is the Report.Period of a report without a date dimension.
 const wholeTable = "whole"
 
 // checkPeriod works out the period of a partition and the page.
 func checkPeriod(d *strict.Decoder, r *Report, at map[string]strict.Node) {
-	for _, f := range finest {
+	for _, f := range dateDimensions {
 		if !slices.Contains(r.Dimensions, f.dimension) {
 			continue
 		}

@@ -20,8 +20,8 @@ type Push struct {
 	MaxRejects MaxRejects    // how much of a file may be refused before nothing of it is sent
 	OnUnknown  string        // what happens to a record whose answer was lost: resend, or park for a person
 	WindowDays int           // how many days back files are looked for
-	First      bool          // old files are sent although nothing that the job has pushed is on record
-	Quiet      time.Duration // a file that changed more recently waits; 0: none does
+	First      bool          // files older than a day are sent although the job has no push on record
+	Quiet      time.Duration // a file that changed less than this ago waits for a later run; 0: none does
 	Rate       float64       // records a second
 	InFlight   int           // records at a time
 
@@ -58,14 +58,16 @@ const usualQuiet = 5 * time.Minute
 var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5}, WindowDays: 7, Quiet: usualQuiet,
 	Rate: 10, InFlight: 8}
 
-// A record describes what a kind sends for each row of a file.
+// A record describes what a kind sends for each row of a file, as far as keys and messages need it.
 type record struct {
 	fields   []recordField
 	own      []string // fields that have a value of their own in each record
-	constant string   // an example of constants
-	column   string   // an example of columns
-	look     func(d *strict.Decoder, constants map[string]string, at map[string]strict.Node)
-	resend   string // what the values of on_unknown do
+	constant string   // an example of the key constants
+	column   string   // an example of the key columns
+	resend   string   // what the values of on_unknown do
+
+	// checkConstants checks the values under constants; at has their places in the file.
+	checkConstants func(d *strict.Decoder, constants map[string]string, at map[string]strict.Node)
 }
 
 // keys returns the keys that fill p.
@@ -76,7 +78,7 @@ func (p *Push) keys(r record) []strict.Field {
 				d.Fail(at[name], "constants: %s can't be constant, because each record has its own", name)
 			}
 		}
-		r.look(d, f, at)
+		r.checkConstants(d, f, at)
 	}
 	return []strict.Field{
 		shape.Mandatory(shape.Place("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv",
@@ -130,7 +132,8 @@ var quietTime = strict.Shape[time.Duration]{
 	},
 }
 
-var beyondSource = strict.Expr(`[{}]|\*\*`)
+// unknownInSource matches what people write in patterns of files and source doesn't know.
+var unknownInSource = strict.Expr(`[{}]|\*\*`)
 
 // source reads the URL of files. Messages don't repeat it, because its query may hold a secret.
 var source = strict.Checked(shape.Titled(shape.BucketURL, "a URL such as gs://bucket/in/{date}/*.csv"),
@@ -143,7 +146,7 @@ var source = strict.Checked(shape.Titled(shape.BucketURL, "a URL such as gs://bu
 			d.Fail(n, "%s: this is a folder or a bucket; name its files, such as gs://bucket/in/{date}/*.csv", key)
 		case strings.ContainsAny(bucket, "{}*"):
 			d.Fail(n, "%s: the bucket itself can't vary", key)
-		case beyondSource.MatchString(strings.ReplaceAll(file, "{date}", "")):
+		case unknownInSource.MatchString(strings.ReplaceAll(file, "{date}", "")):
 			d.Fail(n, "%s: want {date} for a day and * for any characters but a slash; no other braces, and no **", key)
 		default:
 			return true
@@ -179,7 +182,7 @@ var shareOrNone = strict.Shape[Share]{
 	Schema: share.Schema,
 }
 
-// readShare reads a share above 0% and up to 100%. ok is false for anything else.
+// readShare reads a share above 0% and up to 100%. It returns false for anything else.
 func readShare(v any) (Share, bool) {
 	s, _ := v.(string)
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
@@ -211,10 +214,10 @@ var maxRejects = strict.Shape[MaxRejects]{
 // A recordField is a field of a record that a push kind sends.
 type recordField struct{ name, doc string }
 
-// byField reads a mapping of fields to texts. look checks those that the file has, with their
-// places in the file; it may be nil.
+// byField reads a mapping of fields to texts, which stands under the key what. check is given the
+// texts that the file has, and their places in it; it may be nil.
 func byField(what string, fields []recordField, s strict.Shape[string],
-	look func(d *strict.Decoder, texts map[string]string, at map[string]strict.Node)) strict.Shape[map[string]string] {
+	check func(d *strict.Decoder, texts map[string]string, at map[string]strict.Node)) strict.Shape[map[string]string] {
 	return strict.ObjectOf(func(texts *map[string]string) strict.Object {
 		*texts = map[string]string{}
 		into := *texts
@@ -232,8 +235,8 @@ func byField(what string, fields []recordField, s strict.Shape[string],
 				},
 			})
 		}
-		if look != nil {
-			o.Check = func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) { look(d, into, at) }
+		if check != nil {
+			o.Check = func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) { check(d, into, at) }
 		}
 		return o
 	})

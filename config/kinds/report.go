@@ -22,12 +22,12 @@ type Report struct {
 	// more when it is older than each of them.
 	Horizons       []int
 	Page           Page     // length of a window; zero when Period is whole
-	OnEmpty        string   // guard, clear or keep
-	BadText        string   // replace or fail
+	OnEmpty        string   // what happens when a period's rows are gone: guard, clear or keep
+	BadText        string   // what happens to a text that no table holds: replace or fail
 	Guard          Share    // an answer that takes away a larger share of the rows or of a metric is held back
-	OnMissingEvent string   // fail or null
-	NewColumns     string   // now or later
-	Contract       string   // evolve or freeze
+	OnMissingEvent string   // what happens when an event is gone: fail or null
+	NewColumns     string   // when older partitions get a new metric: now or later
+	Contract       string   // whether columns may change: evolve or freeze
 	Drop           []string // columns that are taken out of every partition
 	Probe          bool     // inside Lookback, partitions whose totals haven't moved aren't fetched
 	Reconcile      Reconcile
@@ -47,7 +47,7 @@ type Report struct {
 	Extra Extra  // columns about the fetch
 
 	UTCOffset  string              // such as +02:00; empty with TimezoneID
-	AppScope   string              // account or listed
+	AppScope   string              // how all apps are asked for: account or listed
 	TimezoneID string              // the service's number of a zone, or an IANA name; Job.Zone is then its IANA name
 	Currency   string              // three capital letters
 	Parameters map[string][]string // name of a Parameter -> its values; every declared one is there
@@ -60,12 +60,13 @@ type Extra struct {
 }
 
 // parts are those values of a report that are checked across keys, with their places in the file.
+// The fields without a comment have all values of the key of that name.
 type parts struct {
 	dimensions, metrics, types []strict.Item
 	filtered                   []strict.Item // metrics that a filter compares
 	filteredDimensions         []strict.Item // dimensions that a filter names and the catalogue lacks
 	events                     []strict.Node
-	renamed                    []strict.Entry
+	renamed                    []strict.Entry // of the key rename
 	lookback                   lookback
 }
 

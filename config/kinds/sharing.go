@@ -39,7 +39,7 @@ func sharingKeys(j *Settings) strict.Object {
 	return strict.Object{
 		Fields: append(s.keys(record{
 			fields: sharingFields, own: []string{"idfa", "gps_adid", "device_id"}, column: "{device_id: id}",
-			constant: "{app_token: abc123def456}", look: checkSharingConstants,
+			constant: "{app_token: abc123def456}", checkConstants: checkSharingConstants,
 			resend: "resend sends it again, and then the device's later ones; park leaves it and those for a person.",
 		}),
 			strict.Optional("ignore", strict.TextsOf(strict.Text), &s.Ignore, "[exported_at]",

@@ -38,7 +38,7 @@ func spendKeys(j *Settings) strict.Object {
 	return strict.Object{
 		Fields: append(s.keys(record{
 			fields: spendFields, own: []string{"cost_id", "engaged_at"}, column: "{cost_id: click_id}",
-			constant: "{cost_type: cpc}", look: checkSpendConstants,
+			constant: "{cost_type: cpc}", checkConstants: checkSpendConstants,
 			resend: "resend sends it again, which the Cost ID makes the same spend; park leaves it for a person.",
 		}),
 			strict.Optional("format", formatBlock, &s.Format, "{separator: semicolon, decimal: comma}",

@@ -44,8 +44,8 @@ func (r Raw) Or(all Raw) Raw {
 	return Raw{all.URL, cmp.Or(r.KeepDays, all.KeepDays), r.Required || all.Required}
 }
 
-// watchedDays is how many days of finals a run compares by default, so that a year is seen within
-// five nights.
+// watchedDays is how many days of final partitions a run compares by default, so that all days of a
+// year are compared within five nights.
 const watchedDays = 90
 
 // drift reads a number of days, or one of two words.

@@ -31,7 +31,8 @@ func Named(name string) (Preset, bool) {
 	return Preset{}, false
 }
 
-// mixed says which source of ad spend counts. Every table that has ad spend has this key.
+// mixed is a key of a job: it says which source of ad spend counts. Every table that has ad spend
+// has it.
 var mixed = draft.Key{Name: "ad_spend_mode", Value: "mixed", Comment: "the networks' figures where there are any"}
 
 func spend() Preset {

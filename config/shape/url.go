@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// stores are hints for URL schemes that other programs use and reportferry doesn't have.
-var stores = map[string]string{
+// schemeHints are the hints for URL schemes that other programs use and reportferry doesn't have.
+var schemeHints = map[string]string{
 	"gcs": "did you mean gs://?", "google": "did you mean gs://?",
 	"s3a": "did you mean s3://?", "s3n": "did you mean s3://?", "aws": "did you mean s3://?",
 	"az": "did you mean azblob://?", "azure": "did you mean azblob://?",
@@ -26,14 +26,15 @@ var stores = map[string]string{
 	"postgresql": postgresURL, "pg": postgresURL, "pgsql": postgresURL,
 	"ice": icebergURL, "glue": icebergURL, "nessie": icebergURL, "polaris": icebergURL, "lakekeeper": icebergURL,
 	"trino": icebergURL, "athena": icebergURL,
-	"duckdb": loads, "redshift": loads, "snowflake": loads, "databricks": loads,
-	"clickhouse": loads, "mysql": loads, "mssql": loads, "sqlite": loads, "motherduck": loads,
-	"parquet": loads, "csv": "files are always Parquet; want a URL such as file://./out",
+	"duckdb": loadFiles, "redshift": loadFiles, "snowflake": loadFiles, "databricks": loadFiles,
+	"clickhouse": loadFiles, "mysql": loadFiles, "mssql": loadFiles, "sqlite": loadFiles, "motherduck": loadFiles,
+	"parquet": loadFiles, "csv": "files are always Parquet; want a URL such as file://./out",
 	"dbfs": "want the bucket behind it, such as s3://bucket/prefix",
 	"sftp": bucketOrFolder, "ftp": bucketOrFolder, "ftps": bucketOrFolder, "hdfs": bucketOrFolder,
 	"webdav": bucketOrFolder,
 }
 
+// The hints that several schemes share.
 const (
 	bucketOrFolder = "want a bucket such as s3://bucket/prefix, or a folder such as file:///mnt/out"
 	webAddress     = "want the bucket by its own scheme: gs://bucket/prefix, s3://bucket/prefix or " +
@@ -41,19 +42,19 @@ const (
 	postgresURL = "did you mean postgres://user@host/database/schema?"
 	icebergURL  = "did you mean iceberg://catalog/namespace?type=rest&uri=https://catalog.example.com, or with " +
 		"type=glue or sql?"
-	loads = "no database is written but BigQuery, Postgres and Iceberg catalogs: put Parquet files into a " +
+	loadFiles = "no database is written but BigQuery, Postgres and Iceberg catalogs: put Parquet files into a " +
 		"bucket or folder, such as file://./out, and read or load them from there"
 )
 
-// noSuchStore reports common mistakes in a URL, such as a foreign scheme, no bucket, or a plain
-// path, and returns true if it found one. No message repeats a URL, because its query may hold a
-// secret.
-func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
+// failCommonMistake reports common mistakes in a URL, such as a foreign scheme, no bucket, or a
+// plain path, and returns true if it found one. No message repeats a URL, because its query may
+// hold a secret.
+func failCommonMistake(d *strict.Decoder, n strict.Node, key, s string) bool {
 	scheme, _, hasScheme := strings.Cut(s, "://")
 	scheme = catalog.Fold(scheme)
 	switch {
-	case hasScheme && stores[scheme] != "":
-		d.Fail(n, "%s: there is no %s://; %s", key, scheme, stores[scheme])
+	case hasScheme && schemeHints[scheme] != "":
+		d.Fail(n, "%s: there is no %s://; %s", key, scheme, schemeHints[scheme])
 	case windowsPath.MatchString(s):
 		d.Fail(n, "%s: want a URL; a folder of Windows such as C:\\data is written file:///C:/data", key)
 	case emptyBucket.MatchString(s):
@@ -82,6 +83,7 @@ func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
 	return true
 }
 
+// What common mistakes look like.
 var (
 	emptyBucket  = strict.Expr(`^(gs|s3|azblob):///`)
 	folderHost   = strict.Expr(`^file://[^/.]`)
@@ -92,6 +94,7 @@ var (
 	plainPath   = strict.Expr(`^\.{0,2}/([A-Za-z0-9._-]+/?)*$`)
 )
 
+// schemeForm matches the beginning of a URL.
 var schemeForm = strict.Expr(`^[a-z][a-z0-9+.-]*://`)
 
 // BucketURL reads the URL of a ledger or a sink. Messages don't repeat it, because its query may
@@ -100,7 +103,7 @@ var BucketURL = strict.Shape[string]{
 	Read: strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 		_, err := url.Parse(s)
 		switch {
-		case noSuchStore(d, n, key, s):
+		case failCommonMistake(d, n, key, s):
 		case !schemeForm.MatchString(s):
 			d.Fail(n, "%s: want a URL with a scheme, such as file://./out or gs://bucket/prefix", key)
 		case err != nil:
