@@ -133,6 +133,7 @@ func (c *Config) spread(d *strict.Decoder) {
 	names, tables := map[string]int{}, map[string]int{} // -> line
 	used := map[string]bool{}
 	for _, entry := range entries {
+		// The names and tables that the entry takes: those of its jobs, and its own.
 		entry.Entry = entry.Name
 		list := c.byAccount(d, entry)
 		own := list
@@ -143,6 +144,7 @@ func (c *Config) spread(d *strict.Decoder) {
 		if entry.at["table"] != nil {
 			where = entry.at["table"]
 		}
+		// One clash is reported for each entry; the jobs are kept all the same.
 		for _, j := range own {
 			if line, taken := names[j.Name]; taken && j.Name != "" {
 				d.Fail(entry.at["name"], "job %s already stands on line %d; give one of the two another name", j.Name,

@@ -91,6 +91,7 @@ func Show(name string, data []byte, env strict.Env, redact func(string) string) 
 	return shown, err
 }
 
+// options says how the config is read; name is what errors call the file.
 func options(name string, env strict.Env) strict.Options {
 	return strict.Options{File: name, Env: env, Example: "config/example.yml"}
 }
@@ -151,6 +152,7 @@ func configObject(c *Config) strict.Object {
 			strict.Optional("jobs", jobList(), &c.Jobs, "",
 				"What to ferry. Each job fills a table of its own, or pushes files to the service."),
 		}), Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
+			// Jobs inherit raw, then paths are resolved, and then each entry becomes its jobs.
 			for _, j := range c.Jobs {
 				if j.Report != nil {
 					j.Report.Raw = j.Report.Raw.Or(c.Raw)
@@ -224,12 +226,14 @@ func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
 // while one types. It is made from the tables that Parse uses, and allows every file that Parse
 // takes.
 func Schema() ([]byte, error) {
+	// The keys at the top.
 	s := configObject(new(Config)).Schema()
 	s.Version = jsonschema.Version
 	s.Title = "reportferry config"
 	s.Description = "What reportferry ferries where. In a text, ${NAME} stands for the value of an environment " +
 		"variable, and $${ for ${ itself."
 	s.Definitions = jsonschema.Definitions{}
+	// A job: its kind says which definition holds.
 	job := &jsonschema.Schema{
 		Type: "object", Required: []string{"kind"}, Properties: jsonschema.NewProperties(),
 	}

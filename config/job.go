@@ -25,6 +25,7 @@ type Job struct {
 	Entry    string   // the name in the file, which stands for the jobs of all its accounts
 	Account  string   // the account whose data it fetches; empty: that of Service
 	line     int      // line of the entry in the file
+	// The places of the entry's values in the file, by key; nil once the config is read.
 	at       map[string]strict.Node
 	accounts []strict.Item // the accounts of the entry; each gets a job
 

@@ -10,6 +10,7 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
+// kindNames returns the names of all kinds, in the order of kinds.All.
 func kindNames() []string {
 	names := make([]string, len(kinds.All))
 	for i, k := range kinds.All {

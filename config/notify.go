@@ -15,7 +15,7 @@ type Notify struct {
 	Remind time.Duration // how often a notice of what goes on is repeated; 0: never
 }
 
-// Reasons are what a notice may be about.
+// Reasons are the words that the key on of a receiver takes: what a notice may be about.
 var Reasons = []string{"failed", "stale", "held_back", "unreconciled", "changed_after_final", "not_taken", "conflict",
 	"schema", "denied", "resolved"}
 

@@ -31,7 +31,7 @@ type Service struct {
 	MaxURL    int           // bytes of a report's address
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
-	MaxAnswer Size          // of one report's answer, unpacked
+	MaxAnswer Size          // most bytes of one report's answer, unpacked
 	Spend     Login         // credential at CostURL; without a token none is sent
 	Sharing   Login         // credential at S2SURL; without a token none is sent
 
@@ -48,7 +48,7 @@ type Login struct {
 
 const (
 	embedded      = "embedded"
-	embeddedBurst = 20 // nobody else uses that emulator
+	embeddedBurst = 20 // requests at once: nobody else uses that emulator
 )
 
 // The service that commands ask when there is no config. A config has no such default. Here the
@@ -164,7 +164,8 @@ var size = strict.As(strict.Matching(strict.Expr(`^[1-9][0-9]{0,5}(MiB|GiB)$`), 
 		return Size(v) * unit, err == nil
 	})
 
-// login reads the block of the credential for another host.
+// login reads the block of the credential for another host. what is the block's key, spend or
+// sharing.
 func login(what string) strict.Shape[Login] {
 	return strict.ObjectOf(func(l *Login) strict.Object {
 		*l = Login{Header: "Authorization"}

@@ -14,6 +14,7 @@ const rootVariable = "REPORTFERRY_ROOT"
 // locate resolves all relative paths: against REPORTFERRY_ROOT, or else the key root, or else the
 // config file's folder. Without a config file, that is the working directory.
 func (c *Config) locate(d *strict.Decoder, at strict.Node) {
+	// The key root is relative to the file's folder; a root in the environment goes before it.
 	root := rooted.File(filepath.Dir(d.File()), cmp.Or(c.Root, "."))
 	if named := d.Env(rootVariable); named != "" && d.File() != "" {
 		root, c.RootNamed = named, true
@@ -28,6 +29,7 @@ func (c *Config) locate(d *strict.Decoder, at strict.Node) {
 	if c.RootNamed {
 		root = c.Root
 	}
+	// All values of the config that may be, or contain, a relative path.
 	urls := []*string{&c.Ledger, &c.Audit, &c.Export, &c.Raw.URL}
 	files := []*string{&c.SpoolDir}
 	references := []*string{&c.Heartbeat, &c.Service.Token, &c.Service.Spend.Token, &c.Service.Sharing.Token}
@@ -55,7 +57,7 @@ func (c *Config) locate(d *strict.Decoder, at strict.Node) {
 	for _, u := range urls {
 		*u = rooted.URL(c.Root, *u)
 	}
-	for _, f := range files { // by the config's folder as it was written, as messages name it
+	for _, f := range files { // root may be relative here, so that messages name the files by it
 		*f = rooted.File(root, *f)
 	}
 	for _, r := range references {

@@ -45,7 +45,8 @@ type Iceberg struct {
 	ExpireDays int // how many days a state can be read after the next one replaced it; 0: for ever
 }
 
-// usualStates begins the names of the tables of states by default.
+// usualStates is how the names of the state tables begin by default: those that say what is final
+// and what was restated.
 const usualStates = "_reportferry_"
 
 // statesForm leaves room for the names of jobs' tables in the 63 bytes of a name in Postgres.

@@ -9,11 +9,11 @@ import (
 
 // Warehouse has the settings of the tables that BigQuery keeps for a job.
 type Warehouse struct {
-	ClusterBy     []string // columns, at most four; none: the kind's choice
-	RequireFilter bool     // queries must say which partitions they read
-	ExpireDays    int      // a partition is deleted so many days after its own day; 0: never
-	KMSKey        string
-	Labels        map[string]string
+	ClusterBy     []string          // columns, at most four; none: the kind's choice
+	RequireFilter bool              // queries must say which partitions they read
+	ExpireDays    int               // a partition is deleted so many days after its own day; 0: never
+	KMSKey        string            // resource name of the key that encrypts the table; may be empty
+	Labels        map[string]string // besides those that this program sets
 }
 
 // mostClustered is how many clustering columns BigQuery takes

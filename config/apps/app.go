@@ -109,6 +109,7 @@ func isIOSSection(name string) bool {
 	return slices.ContainsFunc(catalog.Sections(), func(s catalog.Section) bool { return s.Name == name && s.IOS })
 }
 
+// sectionNames returns the names of all sections of settings.
 func sectionNames() (names []string) {
 	for _, s := range catalog.Sections() {
 		names = append(names, s.Name)
@@ -155,7 +156,7 @@ func signatureObject(s *Signature) strict.Object {
 	}}
 }
 
-// The shapes of single values.
+// The shapes of single values, and the expressions that they need. The length of each is in bytes.
 var (
 	allDigits        = strict.Expr(`^[0-9]+$`)
 	controlCharacter = strict.Expr(`\p{Cc}`)
@@ -171,7 +172,7 @@ var (
 		"a SHA-1 fingerprint of 20 bytes in hex with colons between")
 )
 
-// plain restricts s to one line that isn't longer than most. It refuses a reference, because that
+// plain restricts s to one line of at most so many bytes. It refuses a reference, because that
 // would be taken for the value itself.
 func plain(s strict.Shape[string], most int) strict.Shape[string] {
 	return strict.Checked(strict.OneLine(s, most), func(d *strict.Decoder, n strict.Node, key, text string) bool {
@@ -185,9 +186,9 @@ func plain(s strict.Shape[string], most int) strict.Shape[string] {
 
 // form restricts s to texts that match an expression. Error messages describe the form as want
 // says, and repeat the beginning of the wrong text.
-func form(s strict.Shape[string], of strict.Expression, want string) strict.Shape[string] {
+func form(s strict.Shape[string], expression strict.Expression, want string) strict.Shape[string] {
 	return strict.Checked(s, func(d *strict.Decoder, n strict.Node, key, text string) bool {
-		ok := of.MatchString(text)
+		ok := expression.MatchString(text)
 		if !ok {
 			d.Fail(n, "%s: want %s, got %q", key, want, clip(text))
 		}

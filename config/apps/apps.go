@@ -26,7 +26,7 @@ import (
 type App struct {
 	Name, BundleID, StoreID string
 	Platform                string // android or ios
-	Token                   string // of an app in the account; given in place of platform and store ID
+	Token                   string // of an app that is in the account; it takes the place of platform and store ID
 	Template                string // token of the app to copy from; empty: the account's own template
 	Line                    int    // the entry's line in the file
 
@@ -39,9 +39,9 @@ type App struct {
 	Stores    map[string]string // additional Android stores: store type -> store ID
 	Events    []Event
 	Signature *Signature
-	Editors   []string // e-mail addresses
-	IOSSecret Reference
-	Verify    bool
+	Editors   []string  // e-mail addresses
+	IOSSecret Reference // shared secret of iOS purchase verification
+	Verify    bool      // whether the verification of an iOS app is asked for
 }
 
 // An Event is an event that an app must have.
@@ -105,6 +105,7 @@ func Schema() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// fileObject describes the whole file, which fills apps.
 func fileObject(apps *[]App) strict.Object {
 	return strict.Object{What: "the file", Fields: []strict.Field{
 		strict.Required("apps", list(), apps, "",
@@ -132,9 +133,9 @@ func list() strict.Shape[[]App] {
 		}
 		lines[id] = a.Line
 	})
-	named := shape.Schema
-	shape.Schema = func() *jsonschema.Schema {
-		s := named()
+	plain := shape.Schema
+	shape.Schema = func() *jsonschema.Schema { // it also says which keys name an app
+		s := plain()
 		s.Items.OneOf = []*jsonschema.Schema{
 			{Required: []string{"token"},
 				Not: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Required: []string{"store_id"}},

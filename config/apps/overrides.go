@@ -75,11 +75,11 @@ func override(d *strict.Decoder, s catalog.Section, n strict.Node) (any, bool) {
 
 // The bounds of a section's settings. Aliases can make few lines of a file mean millions of values.
 const (
-	mostNodes = 10_000
-	mostDepth = 16
+	mostNodes = 10_000 // values of one section
+	mostDepth = 16     // mappings and lists inside one another
 )
 
-// A tree reads values of any structure, within the bounds.
+// A tree reads the values of one section, of any structure, within the bounds.
 type tree struct {
 	d    *strict.Decoder
 	left int // how many more values may be read

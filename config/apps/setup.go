@@ -108,11 +108,12 @@ func setting(s catalog.Setup) strict.Shape[any] {
 	}
 }
 
-// anyOf turns a shape into one whose value can be kept among values of other types.
+// anyOf returns s with a value of type any, so that it can be kept among values of other types.
 func anyOf[T any](s strict.Shape[T]) strict.Shape[any] {
 	return strict.As(s, func(_ *strict.Decoder, _ strict.Node, _ string, v T) (any, bool) { return v, true })
 }
 
+// longWord reads the text of a parameter that isn't a secret.
 var longWord = plain(strict.Word, 4096)
 
 // textOrReference reads a text, a number as it is spelled, or a reference.

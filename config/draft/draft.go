@@ -53,11 +53,11 @@ type Job struct {
 type Key struct {
 	Name    string
 	Value   any
-	Comment string // behind the value; for a mapping, above the key
+	Comment string // goes behind the value; where that is a mapping or the line gets too long, above the key
 }
 
-// Off is a value that a person has to look at first: its key is written as a comment, and counts
-// once the mark of the comment is removed.
+// Off is a value that a person has to check first: its key is written as a comment, and counts once
+// the mark of the comment is removed.
 type Off struct{ Value any }
 
 // YAML returns the config as text. ${NAME} in a text isn't escaped: as in every config, it stands
@@ -134,7 +134,7 @@ func (j Job) keys() []Key {
 	return append(said, j.More...)
 }
 
-// A writer writes lines of YAML.
+// A writer writes lines of YAML. A depth is how many levels a line is indented.
 type writer struct{ bytes.Buffer }
 
 func indent(depth int) string { return strings.Repeat("  ", depth) }

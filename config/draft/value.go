@@ -8,9 +8,9 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// wide is the longest line. A list that doesn't fit gets one line for each element, and a comment
-// that doesn't fit goes above its key.
-const wide = 80
+// longestLine is how many bytes a line may have. A list that doesn't fit gets one line for each
+// element, and a comment that doesn't fit goes above its key.
+const longestLine = 80
 
 // entry writes an element of a list, which is a mapping.
 func (w *writer) entry(depth int, keys []Key) {
@@ -55,12 +55,12 @@ func (w *writer) keys(depth int, keys []Key) {
 		}
 		list, isList := k.Value.([]string)
 		switch {
-		case isList && len(indent(depth)+line) > wide:
+		case isList && len(indent(depth)+line) > longestLine:
 			w.line(depth, text(k.Name)+":"+behind)
 			for _, element := range list {
 				w.line(depth+1, "- "+text(element))
 			}
-		case len(indent(depth)+line+behind) > wide && behind != "":
+		case len(indent(depth)+line+behind) > longestLine && behind != "":
 			w.comment(depth, []string{k.Comment})
 			w.line(depth, line)
 		default:
@@ -69,7 +69,7 @@ func (w *writer) keys(depth int, keys []Key) {
 	}
 }
 
-// value is a value on one line.
+// value returns a text, a number, a bool or a list of texts as YAML writes it on one line.
 func value(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -84,17 +84,18 @@ func value(v any) string {
 	return fmt.Sprint(v)
 }
 
-// plain matches texts that need no quotes in YAML, neither by themselves nor in a list in brackets:
-// a span of time such as 7d or -1m, or a word, path or URL without special characters. A colon
-// stands only before the two slashes of a URL.
-var plain = lazy.Regexp(`^(-?[0-9]+[dhmqswy]|[A-Za-z_./][A-Za-z0-9_./=-]*(://[A-Za-z0-9_./=-]*)?)$`)
+// unquoted matches texts that need no quotes in YAML, neither by themselves nor in a list in
+// brackets: a span of time such as 7d or -1m, or a word, path or URL without special characters. A
+// colon stands only before the two slashes of a URL.
+var unquoted = lazy.Regexp(`^(-?[0-9]+[dhmqswy]|[A-Za-z_./][A-Za-z0-9_./=-]*(://[A-Za-z0-9_./=-]*)?)$`)
 
-// word is what YAML takes for something else than a text.
-var word = lazy.Regexp(`^(?i:y|n|yes|no|on|off|true|false|null|\.?(inf|nan)|[.0-9_]+(e[0-9]+)?)$`)
+// nonText matches what YAML takes for something else than a text.
+var nonText = lazy.Regexp(`^(?i:y|n|yes|no|on|off|true|false|null|\.?(inf|nan)|[.0-9_]+(e[0-9]+)?)$`)
 
-// text is a text of YAML, in quotes where it needs them. A JSON string is one of YAML too.
+// text returns a text as YAML writes it, in quotes where it needs them. A JSON string is one of
+// YAML too.
 func text(s string) string {
-	if plain().MatchString(s) && !word().MatchString(s) {
+	if unquoted().MatchString(s) && !nonText().MatchString(s) {
 		return s
 	}
 	b := &strings.Builder{}
