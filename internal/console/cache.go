@@ -36,22 +36,22 @@ type JobStatus struct {
 // A cache keeps what was read for a while, so that many readers cost the ledger as much as one.
 type cache struct {
 	o    Options
-	past kept[ledger.Past]
-	jobs []kept[JobStatus] // in the order of Options.Jobs
+	past cachedValue[ledger.Past]
+	jobs []cachedValue[JobStatus] // in the order of Options.Jobs
 }
 
-// kept is a value that is read again when it is too old. Callers that ask at the same time wait for
-// a single reading.
-type kept[T any] struct {
-	stale atomic.Bool // it has changed since it was read
+// A cachedValue is a value that is read again when it is too old. Callers that ask at the same time
+// wait for a single reading.
+type cachedValue[T any] struct {
+	stale atomic.Bool // the value has changed since it was read
 	mu    sync.Mutex
-	at    time.Time
+	at    time.Time // when value and err were read; zero: not yet
 	value T
 	err   error
 }
 
 // get returns the value, and reads it first when it is older than age or has changed.
-func (k *kept[T]) get(now time.Time, age time.Duration, read func() (T, error)) (T, error) {
+func (k *cachedValue[T]) get(now time.Time, age time.Duration, read func() (T, error)) (T, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if stale := k.stale.Swap(false); stale || k.at.IsZero() || now.Sub(k.at) >= age || now.Before(k.at) {
@@ -61,13 +61,15 @@ func (k *kept[T]) get(now time.Time, age time.Duration, read func() (T, error)) 
 	return k.value, k.err
 }
 
-func newCache(o Options) *cache { return &cache{o: o, jobs: make([]kept[JobStatus], len(o.Jobs))} }
+func newCache(o Options) *cache {
+	return &cache{o: o, jobs: make([]cachedValue[JobStatus], len(o.Jobs))}
+}
 
-// runs is how many runs have a page.
-const runs = 100
+// mostRunPages is how many runs are read, and have a page.
+const mostRunPages = 100
 
-// readers is how many jobs are read at once. Reading one mostly waits for the ledger's bucket.
-const readers = 16
+// mostReads is how many jobs are read at once. Reading one mostly waits for the ledger's bucket.
+const mostReads = 16
 
 // See returns what is known of every job for callers other than pages, through the cache that pages
 // use. It reads again what is older than age or has changed.
@@ -96,10 +98,10 @@ func (c *cache) get(ctx context.Context, want func(Job) bool) snapshot {
 func (c *cache) read(ctx context.Context, age time.Duration, want func(Job) bool) snapshot {
 	ctx = context.WithoutCancel(ctx)
 	s := snapshot{now: c.o.Now()}
-	s.past, s.err = c.past.get(s.now, age, func() (ledger.Past, error) { return c.o.Ledger.Past(ctx, runs) })
+	s.past, s.err = c.past.get(s.now, age, func() (ledger.Past, error) { return c.o.Ledger.Past(ctx, mostRunPages) })
 	all := make([]JobStatus, len(c.o.Jobs))
 	g := &errgroup.Group{}
-	g.SetLimit(readers)
+	g.SetLimit(mostReads)
 	for i, j := range c.o.Jobs {
 		if want != nil && !want(j) {
 			continue
@@ -138,8 +140,8 @@ func statusOf(ctx context.Context, j Job, past ledger.Past) JobStatus {
 	return s
 }
 
-// one returns the status of the named job; false when the config has none.
-func (c *cache) one(ctx context.Context, name string) (snapshot, JobStatus, bool) {
+// job returns the status of the named job; false when the config has none.
+func (c *cache) job(ctx context.Context, name string) (snapshot, JobStatus, bool) {
 	s := c.get(ctx, func(j Job) bool { return j.Name == name })
 	if len(s.jobs) == 0 {
 		return s, JobStatus{}, false

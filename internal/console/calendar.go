@@ -18,6 +18,7 @@ type calendar struct {
 	Rows    []calendarRow
 }
 
+// A calendarRow is a month or a year, by the calendar's unit.
 type calendarRow struct {
 	Name  string
 	Cells []calendarCell // as many as there are columns

@@ -60,10 +60,10 @@ type TableState struct {
 
 // A Console makes pages. It is safe for concurrent use.
 type Console struct {
-	o     Options
-	cache *cache
-	pasts map[string]*past // by job
-	drawn drawn
+	o         Options
+	cache     *cache
+	histories map[string]*historyCache // by job
+	pages     pageCache                // as a server gives them
 }
 
 // New makes a console. Nothing is read yet.
@@ -77,9 +77,9 @@ func New(o Options) *Console {
 	if o.Age == 0 {
 		o.Age = 5 * time.Second
 	}
-	c := &Console{o: o, cache: newCache(o), pasts: map[string]*past{}}
+	c := &Console{o: o, cache: newCache(o), histories: map[string]*historyCache{}}
 	for _, j := range o.Jobs {
-		c.pasts[j.Name] = &past{}
+		c.histories[j.Name] = &historyCache{}
 	}
 	return c
 }

@@ -54,10 +54,11 @@ type appLine struct {
 	Fields []fieldLine
 }
 
+// A fieldLine is a declared value, and how far it is at the service.
 type fieldLine struct {
 	AppField
 	State state
-	Real  string
+	Real  string // what the service has instead, in words; empty: State says all
 }
 
 // declaredOf returns the page of a job of kind apps.
@@ -70,15 +71,15 @@ func declaredOf(s snapshot, j JobStatus) view {
 	for _, a := range j.Declared {
 		l := appLine{App: a, State: appState(a), Linked: s.linked(a.Run)}
 		for _, f := range a.Fields {
-			l.Fields = append(l.Fields, real(a, f))
+			l.Fields = append(l.Fields, lineOfField(a, f))
 		}
 		body.Apps = append(body.Apps, l)
 	}
 	return view{j.Name, "declared.html", body}
 }
 
-// real returns a field with what the ledger knows of its value at the service.
-func real(a App, f AppField) fieldLine {
+// lineOfField returns a field with what the ledger knows of its value at the service.
+func lineOfField(a App, f AppField) fieldLine {
 	switch {
 	case f.Otherwise:
 		return fieldLine{f, state{"warn", "≠", "otherwise"}, "the service took it, and shows something else or nothing"}

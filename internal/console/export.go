@@ -18,8 +18,8 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// writers is how many files are written at once. Each takes a buffer.
-const writers = 4
+// mostWrites is how many files are written at once. Each takes a buffer.
+const mostWrites = 4
 
 // Exported counts the files of an export.
 type Exported struct{ Written, Unchanged, Removed int }
@@ -29,57 +29,60 @@ type Exported struct{ Written, Unchanged, Removed int }
 // the last export left them aren't written again; those that it wrote and that aren't pages any
 // more are removed. No other file is touched, and no file is ever there in part.
 func (c *Console) Export(ctx context.Context, b *bucket.Bucket) (Exported, error) {
-	x := export{bucket: b, console: c.asOf(c.o.Now()), now: map[string]string{}}
+	x := export{bucket: b, console: c.asOf(c.o.Now()), hashes: map[string]string{}}
 	err := x.run(ctx)
 	if err != nil {
 		err = fmt.Errorf("export the console's pages: %w", err)
 	}
-	return x.did, err
+	return x.counts, err
 }
 
 // An export is the state of one call of Export.
 type export struct {
-	bucket  *bucket.Bucket
-	console *Console
-	last    manifest
-	at      bucket.Condition // under which the manifest may be replaced
+	bucket       *bucket.Bucket
+	console      *Console
+	lastManifest manifest         // what the last export wrote
+	replaceIf    bucket.Condition // under which the manifest may be replaced
 
-	mu  sync.Mutex
-	now map[string]string // hashes of the files that were written or are unchanged, by path
-	did Exported
+	mu     sync.Mutex
+	hashes map[string]string // of the files that were written or are unchanged, by path
+	counts Exported
 }
 
 // run first lists in the manifest all that it may write, so that an export that is cut off can be
 // mended.
 func (x *export) run(ctx context.Context) (err error) {
-	if err := x.read(ctx); err != nil {
+	if err := x.readManifest(ctx); err != nil {
 		return err
 	}
+	// The manifest first names all files of both exports.
 	groups, whole, err := x.console.paths(ctx)
 	if err != nil {
 		return err
 	}
 	begun := manifest{Pages: map[string]string{}, Export: rand.Text()}
-	for _, name := range slices.Concat(append(groups, slices.Collect(maps.Keys(x.last.Pages)))...) {
+	for _, name := range slices.Concat(append(groups, slices.Collect(maps.Keys(x.lastManifest.Pages)))...) {
 		begun.Pages[name] = ""
 	}
-	if err := x.write(ctx, begun); err != nil {
+	if err := x.writeManifest(ctx, begun); err != nil {
 		return err
 	}
+	// A group is written when the one before it is.
 	for _, group := range groups {
 		g, ctx := errgroup.WithContext(ctx)
-		g.SetLimit(writers)
+		g.SetLimit(mostWrites)
 		for _, name := range group {
-			g.Go(func() error { return x.one(ctx, name) })
+			g.Go(func() error { return x.writeFile(ctx, name) })
 		}
 		if err := g.Wait(); err != nil {
 			return err
 		}
 	}
+	// What is left over goes, and the manifest gets the hashes.
 	if err := x.remove(ctx, whole); err != nil {
 		return err
 	}
-	return x.write(ctx, manifest{Pages: x.now})
+	return x.writeManifest(ctx, manifest{Pages: x.hashes})
 }
 
 // paths lists the files of an export: assets, then the pages that are many, then the others, and
@@ -110,8 +113,8 @@ func (c *Console) paths(ctx context.Context) (groups [][]string, whole bool, err
 	return groups, whole, ctx.Err()
 }
 
-// one writes a file unless it is as the last export left it.
-func (x *export) one(ctx context.Context, name string) (err error) {
+// writeFile writes a page or an asset, unless it is as the last export left it.
+func (x *export) writeFile(ctx context.Context, name string) (err error) {
 	var content []byte
 	if asset, is := strings.CutPrefix(name, "asset/"); is {
 		content, err = fs.ReadFile(assets, asset)
@@ -122,7 +125,7 @@ func (x *export) one(ctx context.Context, name string) (err error) {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	hash := hashOf(content)
-	was := x.last.Pages[name]
+	was := x.lastManifest.Pages[name]
 	unchanged := hash == was
 	if !unchanged {
 		if was == "" {
@@ -137,11 +140,11 @@ func (x *export) one(ctx context.Context, name string) (err error) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.now[name] = hash
+	x.hashes[name] = hash
 	if unchanged {
-		x.did.Unchanged++
+		x.counts.Unchanged++
 	} else {
-		x.did.Written++
+		x.counts.Written++
 	}
 	return nil
 }
@@ -149,12 +152,12 @@ func (x *export) one(ctx context.Context, name string) (err error) {
 // remove deletes the files that the last export wrote and this one didn't. If something couldn't be
 // read it deletes none, because a page may only seem to be gone.
 func (x *export) remove(ctx context.Context, whole bool) error {
-	for name, hash := range x.last.Pages {
-		if _, kept := x.now[name]; kept {
+	for name, hash := range x.lastManifest.Pages {
+		if _, kept := x.hashes[name]; kept {
 			continue
 		}
 		if !whole {
-			x.now[name] = hash
+			x.hashes[name] = hash
 			continue
 		}
 		if hash == "" && mayWrite(ctx, x.bucket, name, nil) != nil {
@@ -163,13 +166,13 @@ func (x *export) remove(ctx context.Context, whole bool) error {
 		if err := x.bucket.Delete(ctx, name); err != nil {
 			return fmt.Errorf("remove %s: %w", name, err)
 		}
-		x.did.Removed++
+		x.counts.Removed++
 	}
 	return nil
 }
 
-// kinds are the content types of files by the extension of their name.
-var kinds = map[string]string{
+// contentTypes has the content types of files by the extension of their name.
+var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".json": "application/json",
 	".svg":  "image/svg+xml", ".png": "image/png", ".md": "text/markdown; charset=utf-8",
@@ -179,7 +182,7 @@ var kinds = map[string]string{
 // put writes a file. Browsers are told to ask each time whether there is a newer one.
 func put(ctx context.Context, b *bucket.Bucket, name string, content []byte) error {
 	_, err := b.PutFile(ctx, name, bucket.File{
-		Size: int64(len(content)), ContentType: kinds[path.Ext(name)], CacheControl: "no-cache",
+		Size: int64(len(content)), ContentType: contentTypes[path.Ext(name)], CacheControl: "no-cache",
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
 	}, bucket.Condition{})
 	return err

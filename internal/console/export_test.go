@@ -68,7 +68,7 @@ func TestExportedPagesAreThoseThatAreServed(t *testing.T) {
 	}
 	for name, content := range all {
 		if o, err := b.Blob().Attributes(t.Context(), name); name != manifestName &&
-			(err != nil || kinds[path.Ext(name)] == "" && path.Ext(name) != ".LICENSE") {
+			(err != nil || contentTypes[path.Ext(name)] == "" && path.Ext(name) != ".LICENSE") {
 			t.Errorf("%s has the content type %q: %v", name, o.ContentType, err)
 		}
 		if !strings.HasSuffix(name, ".html") {

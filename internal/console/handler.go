@@ -58,13 +58,13 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(content) // the reader may have gone away
 }
 
-// mostDrawn is how many pages are kept before all of them are forgotten.
-const mostDrawn = 500
+// mostPagesKept is how many pages are kept before all of them are forgotten.
+const mostPagesKept = 500
 
-// drawn holds pages that were made lately.
-type drawn struct {
-	mu sync.Mutex
-	of map[string]*kept[[]byte] // by path
+// A pageCache holds pages that were made lately.
+type pageCache struct {
+	mu     sync.Mutex
+	byPath map[string]*cachedValue[[]byte]
 }
 
 // answer returns a page as a server gives it. It is made at most once in Options.Age, however many
@@ -73,21 +73,20 @@ func (c *Console) answer(ctx context.Context, path string) ([]byte, error) {
 	if _, _, known := find(path); !known {
 		return nil, errNoPage
 	}
-	return c.drawn.one(path).get(c.o.Now(), c.o.Age, func() ([]byte, error) {
-		return c.page(context.WithoutCancel(ctx),
-			path, true)
+	return c.pages.entry(path).get(c.o.Now(), c.o.Age, func() ([]byte, error) {
+		return c.page(context.WithoutCancel(ctx), path, true)
 	})
 }
 
-// one returns the kept page of a path, which may not be made yet.
-func (d *drawn) one(path string) *kept[[]byte] {
+// entry returns the cached page of a path, which may not be made yet.
+func (d *pageCache) entry(path string) *cachedValue[[]byte] {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.of == nil || len(d.of) >= mostDrawn {
-		d.of = map[string]*kept[[]byte]{}
+	if d.byPath == nil || len(d.byPath) >= mostPagesKept {
+		d.byPath = map[string]*cachedValue[[]byte]{}
 	}
-	if d.of[path] == nil {
-		d.of[path] = &kept[[]byte]{}
+	if d.byPath[path] == nil {
+		d.byPath[path] = &cachedValue[[]byte]{}
 	}
-	return d.of[path]
+	return d.byPath[path]
 }

@@ -22,36 +22,36 @@ const manifestName = "reportferry-console.json"
 // counts as changed, and none is forgotten.
 type manifest struct {
 	Pages  map[string]string `json:"pages"`
-	Export string            `json:"export,omitempty"` // the one that is under way, by a random name
+	Export string            `json:"export,omitempty"` // random name of the export that is under way; empty: none is
 }
 
-// read reads the manifest of the last export; the manifest is empty when there was no export. A
-// damaged one is an error, because pages that it lists would stay for ever.
-func (x *export) read(ctx context.Context) error {
+// readManifest reads the manifest of the last export; the manifest is empty when there was no
+// export. A damaged one is an error, because pages that it lists would stay for ever.
+func (x *export) readManifest(ctx context.Context) error {
 	data, version, err := x.bucket.Get(ctx, manifestName)
-	switch x.at = (bucket.Condition{Version: version}); {
+	switch x.replaceIf = (bucket.Condition{Version: version}); {
 	case errors.Is(err, fs.ErrNotExist):
-		x.at.Absent = true
+		x.replaceIf.Absent = true
 		return nil
 	case err != nil:
 		return err
 	}
-	if err := json.Unmarshal(data, &x.last); err != nil {
+	if err := json.Unmarshal(data, &x.lastManifest); err != nil {
 		return fmt.Errorf("%s is damaged: %w; delete it: the next export then writes every page again", manifestName,
 			err)
 	}
 	return nil
 }
 
-// write replaces the manifest that was read or written last. Of two exports that run at once, one
-// fails here.
-func (x *export) write(ctx context.Context, m manifest) error {
+// writeManifest replaces the manifest that was read or written last. Of two exports that run at
+// once, one fails here.
+func (x *export) writeManifest(ctx context.Context, m manifest) error {
 	data, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
 		return err
 	}
 	data = append(data, '\n')
-	version, err := x.bucket.Put(ctx, manifestName, data, x.at)
+	version, err := x.bucket.Put(ctx, manifestName, data, x.replaceIf)
 	if err != nil {
 		there, its, lost := x.bucket.Get(ctx, manifestName) // the answer may have been lost
 		if lost != nil || !bytes.Equal(there, data) {
@@ -59,7 +59,7 @@ func (x *export) write(ctx context.Context, m manifest) error {
 		}
 		version = its
 	}
-	x.at = bucket.Condition{Version: version}
+	x.replaceIf = bucket.Condition{Version: version}
 	return nil
 }
 

@@ -26,17 +26,17 @@ type number struct {
 // hole tells whether there is no number to be drawn.
 func (n number) hole() bool { return n.Is == "" || n.Other }
 
-// earlier maps partitions to what they had at an earlier time. Partitions that haven't changed
-// since are absent.
-type earlier map[civil.Date]struct {
+// earlierContents maps partitions to what they had at an earlier time. Partitions that haven't
+// changed since are absent.
+type earlierContents map[civil.Date]struct {
 	ledger.Record      // zero: there was none
 	rebaselined   bool // the partition's numbers mean something else by now
 }
 
 // earlierOf returns what partitions had at a time, from the history of those that have changed
 // since.
-func earlierOf(changed tableHistory, at time.Time) earlier {
-	had := earlier{}
+func earlierOf(changed tableHistory, at time.Time) earlierContents {
+	had := earlierContents{}
 	for _, e := range changed.records {
 		one := had[e.Partition]
 		if e.Brought().Before(at) {
@@ -54,7 +54,7 @@ func earlierOf(changed tableHistory, at time.Time) earlier {
 }
 
 // numberOf returns a number of a partition, with what it was earlier.
-func (had earlier) numberOf(e refresh.Entry, name string) number {
+func (had earlierContents) numberOf(e refresh.Entry, name string) number {
 	n := number{Is: valueOf(e.Record, name), Other: e.Condition == refresh.Mixed}
 	before, changed := had[e.Partition]
 	if !changed {
@@ -102,16 +102,16 @@ func namesOf(all []refresh.Entry) []string {
 type picture struct {
 	Name       string
 	Chart      chart.Picture
-	From, To   string // partitions
-	Low, High  string
-	Holes      int // partitions without a number, or with one of another meaning
-	Moved      int // partitions with another number than a day ago
-	Open       int // partitions that aren't final
+	From, To   string // the first and the last partition
+	Low, High  string // what the lower and the upper edge of the chart stand for
+	Holes      int    // partitions without a number, or with one of another meaning
+	Moved      int    // partitions with another number than a day ago
+	Open       int    // partitions that aren't final
 	Partitions int
 }
 
-// pictureOf draws one number of entries, which must ascend.
-func pictureOf(all []refresh.Entry, had earlier, name string) picture {
+// pictureOf draws one number of all entries, which must be in the order of their partitions.
+func pictureOf(all []refresh.Entry, had earlierContents, name string) picture {
 	p := picture{Name: name, Partitions: len(all)}
 	bars := make([]chart.Bar, 0, len(all))
 	for _, e := range all {

@@ -17,10 +17,10 @@ import (
 type overnightJob struct {
 	Name        string
 	Error       error
-	Rebaselined []string // a line for each change of what numbers mean
-	Moves       int      // numbers
-	Finals      []move
-	Biggest     []move
+	Rebaselined []string  // a line for each change of what numbers mean
+	Moves       int       // numbers
+	Finals      []move    // those of final partitions
+	Biggest     []move    // the biggest first
 	Days        []heatDay // columns of the map, the newest first
 	Map         []heatRow
 	Left        int // partitions that aren't in the map
@@ -30,11 +30,12 @@ type overnightJob struct {
 type move struct {
 	refresh.Move
 	Partition string
-	Page      bool // the partition has a page in an export
-	Percent   string
-	Linked    string
+	Page      bool   // the partition has a page in an export
+	Percent   string // of a usual day
+	Linked    string // the run that brought it, if it has a page
 }
 
+// A heatDay is a partition of the map.
 type heatDay struct {
 	Name string
 	Page bool
@@ -50,8 +51,8 @@ type heatRow struct {
 type heatCell struct {
 	Percent string
 	Step    int
-	Up      bool
-	Final   bool
+	Up      bool // the number has grown
+	Final   bool // the partition had been final
 }
 
 // mostHeat is how many partitions a map shows, as many as a screen is wide. mostMoves is how many
@@ -72,7 +73,7 @@ func (c *Console) overnight(ctx context.Context, _ vars) (view, error) {
 	body.Since = s.now.Add(-comparedAge)
 	all := make([]overnightJob, len(s.jobs))
 	g := &errgroup.Group{}
-	g.SetLimit(readers)
+	g.SetLimit(mostReads)
 	for i, j := range s.jobs {
 		g.Go(func() error {
 			all[i] = c.overnightOf(ctx, s, j)
@@ -111,6 +112,7 @@ func (o *overnightJob) fill(s snapshot, j JobStatus, changed tableHistory) {
 			done[e.Partition] = e.Record
 		}
 	}
+	// The moves of the last day, the biggest first.
 	paged := j.State.withPage()
 	moves := slices.DeleteFunc(refresh.Moves(changed.records, done),
 		func(m refresh.Move) bool { return m.Now.Before(s.now.Add(-comparedAge)) })
@@ -128,6 +130,7 @@ func (o *overnightJob) fill(s snapshot, j JobStatus, changed tableHistory) {
 			days = append(days, m.Partition)
 		}
 	}
+	// The map has the newest of the partitions that moved.
 	slices.SortFunc(days, func(a, b civil.Date) int { return b.Compare(a) })
 	o.Left = max(0, len(days)-mostHeat)
 	days = days[:len(days)-o.Left]

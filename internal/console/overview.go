@@ -22,18 +22,19 @@ type overviewBody struct {
 	Legend       []legendRow
 }
 
+// An overviewJob is the overview's line of a job.
 type overviewJob struct {
 	Name, Kind string
 	State      state
-	Why        string
+	Why        string // what its worst problem is; empty: it has none
 	Newest     *civil.Date
-	Ended      time.Time // end of the newest partition's period
-	Next       time.Time // when the schedule fires
-	Page       bool      // the job has a page
-	Linked     string
-	Run        *ledger.Run
-	Did        string
-	Due        int
+	Ended      time.Time      // end of the newest partition's period
+	Next       time.Time      // when the schedule fires
+	Page       bool           // the job has a page
+	Linked     string         // the ID of Run, if it has a page
+	Run        *ledger.Run    // the last run of the job; nil: none is known
+	Did        string         // what came of the job in Run
+	Due        int            // how many partitions a run would fetch now
 	Reason     refresh.Reason // why the first due partition is due
 	Strip      []calendarCell
 }
@@ -69,7 +70,7 @@ func overviewOf(s snapshot, j JobStatus) overviewJob {
 		o.Run, o.Did, o.Linked = run, outcome(*res), s.linked(run.ID)
 	}
 	if all := problemsOf(s, j); len(all) > 0 { // the worst comes first
-		if o.Why = all[0].What; !all[0].known || all[0].State == neverRun {
+		if o.Why = all[0].What; !all[0].harmless || all[0].State == neverRun {
 			o.State = all[0].State
 		}
 	}

@@ -19,9 +19,9 @@ type page struct {
 	// each lists the names in the paths that are exported. Nil: the pattern is itself a path.
 	each func(*Console, context.Context) []vars
 
-	// lasts means that the page in an export shows nothing that changes with the time or with other
-	// pages, because there are many of its kind.
-	lasts bool
+	// unchanging means that the page in an export shows nothing that changes with the time or with
+	// other pages, so that it needn't be written again: there are many of its kind.
+	unchanging bool
 }
 
 // vars are the names in a path, by the words of the pattern.
@@ -39,11 +39,12 @@ var pages = []page{
 	{pattern: "index.html", view: (*Console).overview},
 	{pattern: "problems.html", view: (*Console).problems},
 	{pattern: "jobs/{job}/index.html", view: (*Console).job, each: (*Console).eachJob},
-	{pattern: "jobs/{job}/{day}.html", view: (*Console).partition, each: (*Console).eachPartition, lasts: true},
-	{pattern: "jobs/{job}/numbers/{number}.html", view: (*Console).series, each: (*Console).eachSeries, lasts: true},
+	{pattern: "jobs/{job}/{day}.html", view: (*Console).partition, each: (*Console).eachPartition, unchanging: true},
+	{pattern: "jobs/{job}/numbers/{number}.html", view: (*Console).series, each: (*Console).eachSeries,
+		unchanging: true},
 	{pattern: "overnight.html", view: (*Console).overnight},
 	{pattern: "runs/index.html", view: (*Console).runList},
-	{pattern: "runs/{run}.html", view: (*Console).run, each: (*Console).eachRun, lasts: true},
+	{pattern: "runs/{run}.html", view: (*Console).run, each: (*Console).eachRun, unchanging: true},
 }
 
 // errNoPage says that no page has the path.
@@ -105,8 +106,8 @@ type frame struct {
 	Now   time.Time
 	Zone  *time.Location // in which all times are shown
 	Wrong int            // how many problems all jobs have; only of a page that is Dated
-	Again string
-	Body  any
+	Again string         // see Options
+	Body  any            // see view
 }
 
 // Policy returns what an exported page may load.
@@ -129,11 +130,11 @@ func (c *Console) page(ctx context.Context, path string, live bool) ([]byte, err
 	}
 	f := frame{
 		Title: v.title, Root: strings.Repeat("../", strings.Count(path, "/")), Path: path, Live: live, Dated: live ||
-			!p.lasts,
+			!p.unchanging,
 		Now: c.o.Now(), Zone: c.zone(), Again: c.o.Again, Body: v.body,
 	}
 	if f.Dated {
-		f.Wrong = wrong(allProblems(c.cache.get(ctx, nil)))
+		f.Wrong = countWrong(allProblems(c.cache.get(ctx, nil)))
 	}
 	return f.draw(v.template)
 }
@@ -163,7 +164,7 @@ func (c *Console) zone() *time.Location {
 
 // job shows one job: its table, the files that it pushes, or the apps that it keeps.
 func (c *Console) job(ctx context.Context, names vars) (view, error) {
-	s, j, known := c.cache.one(ctx, names["job"])
+	s, j, known := c.cache.job(ctx, names["job"])
 	switch {
 	case !known:
 		return view{}, errNoPage

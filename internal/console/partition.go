@@ -26,8 +26,8 @@ type partitionBody struct {
 	More           int       // contents that aren't shown
 	Metrics        []metric
 	Receipts       []receipt
-	Again, History string // commands
-	Newer, Older   string // partitions
+	Again, History string // the commands that fetch it again, and that show what it was
+	Newer, Older   string // the partitions beside it, if they have a page in an export
 }
 
 // A content is what a partition held from one fetch on.
@@ -59,7 +59,7 @@ const mostContents = 12
 
 // partition shows one partition.
 func (c *Console) partition(ctx context.Context, names vars) (view, error) {
-	s, j, known := c.cache.one(ctx, names["job"])
+	s, j, known := c.cache.job(ctx, names["job"])
 	if !known || j.Inspect == nil {
 		return view{}, errNoPage
 	}
@@ -71,6 +71,7 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 	if at < 0 {
 		return view{}, errNoPage
 	}
+	// What the calendar knows of the partition, and its neighbours.
 	e := all[at]
 	b := partitionBody{Job: j.Name, Name: day(e.Partition), Days: j.days(), Ends: endOf(j, e.Partition),
 		State: j.State.state(e.Condition), Entry: e}
@@ -81,6 +82,7 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 	if at+1 < len(all) && paged[all[at+1].Partition] {
 		b.Newer = day(all[at+1].Partition)
 	}
+	// What is wrong with it, or how to fetch it again.
 	if at := j.State.problem(e.Condition); at >= 0 {
 		b.Problem = problemsOfTable(j, e.Partition)[at:][:1]
 		b.Problem[0].Run = s.linked(b.Problem[0].Run)
@@ -96,6 +98,7 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 	for _, r := range e.Record.Receipts {
 		b.Receipts = append(b.Receipts, receipt{r.Sink, r.Key, r.Size})
 	}
+	// What it held before.
 	history, err := c.history(ctx, s, j, e.Partition)
 	b.Unread = err
 	b.contents(s, history)
@@ -112,6 +115,7 @@ func (b *partitionBody) contents(s snapshot, all tableHistory) {
 	}
 	b.More = max(0, len(history)-mostContents)
 	names := map[string][]value{}
+	// Each metric gets a value for each content, blank where the content has none.
 	for i, e := range slices.Backward(history[b.More:]) {
 		at := b.More + i
 		c := content{Record: e, Rebaselined: rebaselined[e.Seq], Linked: s.linked(e.Run), Now: at == len(history)-1 &&

@@ -14,13 +14,13 @@ import (
 // comparedAge is the age of the numbers with which the pages compare today's.
 const comparedAge = 24 * time.Hour
 
-// A past keeps what was read of the history of one job's table.
-type past struct {
-	changed kept[tableHistory] // of partitions that have changed lately
-	newest  kept[tableHistory] // of the newest partitions
+// A historyCache keeps what was read of the history of one job's table.
+type historyCache struct {
+	changed cachedValue[tableHistory] // of partitions that have changed lately
+	newest  cachedValue[tableHistory] // of the newest partitions
 
 	mu    sync.Mutex
-	older map[civil.Date]*kept[tableHistory] // of some other partitions
+	older map[civil.Date]*cachedValue[tableHistory] // of some other partitions
 }
 
 // A tableHistory has records of a table, and the changes after which its numbers mean something
@@ -35,7 +35,7 @@ const mostOlder = 100
 
 // changed returns the history of a job's partitions that have changed lately.
 func (c *Console) changed(ctx context.Context, s snapshot, j Job) (tableHistory, error) {
-	return c.pasts[j.Name].changed.get(s.now, c.o.Age, func() (tableHistory, error) {
+	return c.histories[j.Name].changed.get(s.now, c.o.Age, func() (tableHistory, error) {
 		return c.readHistory(ctx, j, func(ctx context.Context, t *ledger.Table) ([]ledger.Record, error) {
 			return t.Changed(ctx, s.now.Add(-comparedAge))
 		})
@@ -64,15 +64,15 @@ func (c *Console) readHistory(ctx context.Context, j Job, read func(context.Cont
 // history returns every content that a partition of a job has had. The history of all newest
 // partitions is read at once, because whoever looks at one of them looks at others.
 func (c *Console) history(ctx context.Context, s snapshot, j JobStatus, partition civil.Date) (tableHistory, error) {
-	p := c.pasts[j.Name]
-	var cached *kept[tableHistory]
-	var from, until civil.Date
+	p := c.histories[j.Name]
+	var entry *cachedValue[tableHistory]
+	var from, until civil.Date // the range that is read; a zero until has no end
 	if first := newestFrom(j.State.Calendar); !partition.Before(first) {
-		cached, from = &p.newest, first
+		entry, from = &p.newest, first
 	} else {
-		cached, from, until = p.one(partition), partition, partition.AddDays(1)
+		entry, from, until = p.entry(partition), partition, partition.AddDays(1)
 	}
-	all, err := cached.get(s.now, c.o.Age, func() (tableHistory, error) {
+	all, err := entry.get(s.now, c.o.Age, func() (tableHistory, error) {
 		return c.readHistory(ctx, j.Job, func(ctx context.Context, t *ledger.Table) ([]ledger.Record, error) {
 			return t.History(ctx, from, until)
 		})
@@ -91,15 +91,15 @@ func newestFrom(all []refresh.Entry) civil.Date {
 	return all[max(0, len(all)-newestPages)].Partition
 }
 
-// one returns the kept history of an older partition, which may not be read yet.
-func (p *past) one(partition civil.Date) *kept[tableHistory] {
+// entry returns the cached history of an older partition, which may not be read yet.
+func (p *historyCache) entry(partition civil.Date) *cachedValue[tableHistory] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.older == nil || len(p.older) > mostOlder {
-		p.older = map[civil.Date]*kept[tableHistory]{}
+		p.older = map[civil.Date]*cachedValue[tableHistory]{}
 	}
 	if p.older[partition] == nil {
-		p.older[partition] = &kept[tableHistory]{}
+		p.older[partition] = &cachedValue[tableHistory]{}
 	}
 	return p.older[partition]
 }

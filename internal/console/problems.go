@@ -19,30 +19,30 @@ import (
 
 // A problem is something that a person should do something about, or should know.
 type problem struct {
-	Job     string // empty: the problem isn't one job's
-	State   state
-	What    string
-	Details []string // errors, or partitions and what is wrong with them
-	Advice  string
-	Type    []string          // commands, without the program's name
-	Run     string            // the run that it happened in; empty: it isn't known, or has no page
-	like    refresh.Condition // a condition that is as bad, by which problems are ordered; empty: it is worse than all
-	known   bool              // nothing is wrong, and a person should only know it
+	Job      string // empty: the problem isn't one job's
+	State    state
+	What     string            // what is wrong, in words
+	Details  []string          // errors, or partitions and what is wrong with them
+	Advice   string            // what to do, as a sentence; it ends in a colon when commands follow
+	Type     []string          // commands, without the program's name
+	Run      string            // the run that it happened in; empty: it isn't known, or has no page
+	severity refresh.Condition // a condition that is as bad, by which problems are ordered; empty: it is worse than all
+	harmless bool              // nothing is wrong, and a person should only know it
 }
 
 // problems shows everything that needs a person, the worst first, with the command to type.
 func (c *Console) problems(ctx context.Context, _ vars) (view, error) {
 	var body struct{ Needs, Known []problem }
 	all := allProblems(c.cache.get(ctx, nil))
-	n := wrong(all)
+	n := countWrong(all)
 	body.Needs, body.Known = all[:n], all[n:]
 	return view{"Problems", "problems.html", body}, nil
 }
 
-// wrong counts the problems that aren't only to be known.
-func wrong(all []problem) (n int) {
+// countWrong counts the problems that aren't harmless.
+func countWrong(all []problem) (n int) {
 	for _, p := range all {
-		if !p.known {
+		if !p.harmless {
 			n++
 		}
 	}
@@ -67,7 +67,7 @@ func allProblems(s snapshot) (all []problem) {
 			State: runState(r), What: "The newest run began " + ago(s.now,
 				r.Started) + " and has no end on record: it " + wording.Unended,
 			Advice: "If it was killed, the next run goes on with what it left.", Run: s.linked(r.ID),
-			like: refresh.Final, known: true,
+			severity: refresh.Final, harmless: true,
 		})
 	}
 	return worstFirst(all)
@@ -75,7 +75,7 @@ func allProblems(s snapshot) (all []problem) {
 
 // problemsOf lists what is wrong with a job, the worst first.
 func problemsOf(s snapshot, j JobStatus) (all []problem) {
-	p, is := unbegun(s.past, j)
+	p, is := neverRunProblem(s.past, j)
 	switch {
 	case j.Err != nil:
 		all = []problem{unreadable(j.Name, j.Err, "status "+j.Name)}
@@ -83,7 +83,7 @@ func problemsOf(s snapshot, j JobStatus) (all []problem) {
 		all = []problem{p}
 	default:
 		all = slices.Concat(failures(s.past, j), problemsOfTable(j, civil.Date{}), stuck(s.now, j),
-			openProblems(s.past, j))
+			appProblems(s.past, j))
 	}
 	for i, p := range all {
 		all[i].Run = s.linked(p.Run)
@@ -91,13 +91,13 @@ func problemsOf(s snapshot, j JobStatus) (all []problem) {
 	return worstFirst(all)
 }
 
-// worstFirst sorts problems: what is wrong before what is only to be known, then by condition.
+// worstFirst sorts problems: what is wrong before what is harmless, then by severity.
 func worstFirst(all []problem) []problem {
 	slices.SortStableFunc(all, func(a, b problem) int {
-		if a.known != b.known {
-			return wrong([]problem{b}) - wrong([]problem{a})
+		if a.harmless != b.harmless {
+			return countWrong([]problem{b}) - countWrong([]problem{a})
 		}
-		return slices.Index(refresh.Conditions, a.like) - slices.Index(refresh.Conditions, b.like)
+		return slices.Index(refresh.Conditions, a.severity) - slices.Index(refresh.Conditions, b.severity)
 	})
 	return all
 }
@@ -132,16 +132,16 @@ func unreadable(job string, err error, command string) problem {
 	return p
 }
 
-// unbegun returns the problem of a job that has never run and has no other record; false for any
-// other job.
-func unbegun(past ledger.Past, j JobStatus) (problem, bool) {
+// neverRunProblem returns the problem of a job that has never run and has no other record; false
+// for any other job.
+func neverRunProblem(past ledger.Past, j JobStatus) (problem, bool) {
 	run, _ := past.Last(j.Name)
 	if run != nil || !j.Success.IsZero() || status.Wrong(j.State.Problems) > 0 || len(j.Pushed) > 0 ||
 		slices.ContainsFunc(j.Declared, func(a App) bool { return a.Condition != "" }) {
 		return problem{}, false
 	}
 	p := problem{Job: j.Name, State: neverRun, What: "It has never run", Advice: "Its first run:",
-		Type: []string{"run " + j.Name}, known: true}
+		Type: []string{"run " + j.Name}, harmless: true}
 	if n := j.State.Missing(); n > 0 {
 		p.What = "It has never run: " + plural(n, "partition") + " missing"
 	}
@@ -156,13 +156,10 @@ func failures(past ledger.Past, j JobStatus) []problem {
 	}
 	list := status.LastFailed(j.Name, past, func(_ *ledger.Run, f ledger.Failure) bool {
 		return slices.ContainsFunc(outbox.Latest(j.Pushed), func(o outbox.File) bool {
-			return o.Error != "" &&
-				o.Name == f.Unit
-		}) ||
-			slices.ContainsFunc(j.Declared, func(a App) bool {
-				return a.Condition == AppFailed &&
-					strings.Contains(f.Error, a.ID)
-			})
+			return o.Error != "" && o.Name == f.Unit
+		}) || slices.ContainsFunc(j.Declared, func(a App) bool {
+			return a.Condition == AppFailed && strings.Contains(f.Error, a.ID)
+		})
 	})
 	return problemsFrom(j, list, civil.Date{})
 }
@@ -181,7 +178,7 @@ func problemsFrom(j JobStatus, all []ledger.Problem, partition civil.Date) (list
 	for _, p := range all {
 		c := refresh.Condition(p.Condition)
 		one := problem{Job: j.Name, State: j.State.state(c), What: p.What, Details: p.Errors, Advice: sentence(p),
-			Run: p.Run, like: c, known: !p.Wrong}
+			Run: p.Run, severity: c, harmless: !p.Wrong}
 		if p.Command != "" {
 			one.Type = []string{p.Command}
 		}

@@ -114,6 +114,7 @@ func grouped(digits string) string {
 	return digits
 }
 
+// plural returns a number and a noun, in the plural unless the number is 1.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

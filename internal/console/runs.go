@@ -38,7 +38,7 @@ type runBody struct {
 // A runJob is what a run did for one job.
 type runJob struct {
 	ledger.Result
-	Did  string
+	Did  string // in a few words
 	Bars []timeline.Bar
 }
 

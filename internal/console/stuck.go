@@ -33,13 +33,13 @@ const mostStuck = 20
 
 // stuck returns the files that a person must do something about, the latest first.
 func stuck(now time.Time, j JobStatus) (list []problem) {
-	named := map[state]int{}
+	named := map[state]int{} // how many files have each state, also those that aren't in the list
 	for _, f := range outbox.Latest(j.Pushed) {
 		p := problem{Job: j.Name, State: fileState(f), Run: f.Run}
 		lost := f.NotTaken()
 		switch {
 		case f.Error != "":
-			p.like, p.What = refresh.Broken, f.Name+" was refused, and nothing of it was sent"
+			p.severity, p.What = refresh.Broken, f.Name+" was refused, and nothing of it was sent"
 			if f.Begun() {
 				p.What = f.Name + " was begun and stopped; the rest isn't sent"
 			}
@@ -47,11 +47,11 @@ func stuck(now time.Time, j JobStatus) (list []problem) {
 			text := wording.FileMending(j.Kind, f)
 			p.Advice, p.Type = strings.ToUpper(text[:1])+text[1:]+".", []string{j.Kind + " check --job " + j.Name}
 		case f.Unknown > 0 && !f.Open():
-			p.like, p.What = refresh.Differs, fmt.Sprintf("%s: of %s nobody knows whether the service took them",
+			p.severity, p.What = refresh.Differs, fmt.Sprintf("%s: of %s nobody knows whether the service took them",
 				f.Name, plural(int(f.Unknown), "record"))
 			p.Advice, p.Type = "To have them sent again, of all files:", []string{j.Kind + " requeue --job " + j.Name}
 		case lost > 0 && now.Sub(f.Last) < outbox.Recent:
-			p.like, p.known, p.What = refresh.ChangedFinal, true, fmt.Sprintf("%s: %s weren't taken", f.Name,
+			p.severity, p.harmless, p.What = refresh.ChangedFinal, true, fmt.Sprintf("%s: %s weren't taken", f.Name,
 				plural(int(lost), "row"))
 			p.Advice, p.Type = "What became of each file:", []string{j.Kind + " status --job " + j.Name}
 		default:
@@ -83,9 +83,9 @@ func place(under, key string) string {
 	return strings.TrimSuffix(under, "/") + "/" + key
 }
 
-// openProblems returns the problems of the declared apps whose last migration, or what follows it,
+// appProblems returns the problems of the declared apps whose last migration, or what follows it,
 // failed.
-func openProblems(past ledger.Past, j JobStatus) (list []problem) {
+func appProblems(past ledger.Past, j JobStatus) (list []problem) {
 	_, res := past.Last(j.Name)
 	for _, a := range j.Declared {
 		if a.Condition != AppFailed {
@@ -94,9 +94,9 @@ func openProblems(past ledger.Past, j JobStatus) (list []problem) {
 		p := problem{
 			Job: j.Name, State: appState(a),
 			What: a.ID + " isn't as declared: its migration, or what follows it, failed", Run: a.Run,
-			like:   refresh.Broken,
-			Advice: "The next run tries again. What differs, and what the service says of it:",
-			Type:   []string{"apps plan --job " + j.Name},
+			severity: refresh.Broken,
+			Advice:   "The next run tries again. What differs, and what the service says of it:",
+			Type:     []string{"apps plan --job " + j.Name},
 		}
 		for i := 0; res != nil && i < len(res.Failures); i++ {
 			if text := res.Failures[i].Error; strings.Contains(text, a.ID) {

@@ -22,7 +22,7 @@ type tableBody struct {
 	Days        *time.Location // in which its days begin and end
 	Legend      []legendRow
 	Wrong       []problem
-	Known       []problem
+	Known       []problem // those that are harmless
 	Calendar    calendar
 	Unread      error    // the history couldn't be read
 	Rebaselined []string // a line for each change of what numbers mean
@@ -68,7 +68,7 @@ func (c *Console) table(ctx context.Context, s snapshot, j JobStatus) view {
 	all := j.State.Calendar
 	b.Calendar, b.Legend = j.State.calendar(), legendOf(j.State)
 	problems := problemsOf(s, j)
-	b.Wrong, b.Known = problems[:wrong(problems)], problems[wrong(problems):]
+	b.Wrong, b.Known = problems[:countWrong(problems)], problems[countWrong(problems):]
 	b.Runs, b.Oldest = freshness(s, j)
 	changed, err := c.changed(ctx, s, j.Job)
 	b.Unread, b.Rebaselined = err, wording.Rebaselined(changed.rebaselined)
@@ -125,7 +125,7 @@ func (j Job) days() *time.Location { return cmp.Or(j.Days, j.Zone, time.UTC) }
 
 // series shows one number of all partitions of a job.
 func (c *Console) series(ctx context.Context, names vars) (view, error) {
-	s, j, known := c.cache.one(ctx, names["job"])
+	s, j, known := c.cache.job(ctx, names["job"])
 	switch {
 	case !known || j.Inspect == nil:
 		return view{}, errNoPage

@@ -269,7 +269,7 @@ func TestUnknownPagesAreForgotten(t *testing.T) {
 			t.Error("a page is there that isn't")
 		}
 	}
-	if len(c.drawn.of) != 0 {
-		t.Errorf("%d of them are kept", len(c.drawn.of))
+	if len(c.pages.byPath) != 0 {
+		t.Errorf("%d of them are kept", len(c.pages.byPath))
 	}
 }
