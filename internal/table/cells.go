@@ -18,7 +18,7 @@ func Cells(ctx context.Context, r io.Reader, o Options, use func(cells []string)
 	a := &c.csv
 	a.columns, a.route, a.byDay, a.times = c.columns, c.route, c.byDay, make([]timeCache, len(c.columns))
 	cells := make([]string, len(c.columns))
-	_, err = a.eachBlock(ctx, r, c.heads, func(*block) error { return a.each(cells, use) })
+	_, err = a.eachBlock(ctx, r, c.headerColumns, func(*block) error { return a.each(cells, use) })
 	return err
 }
 

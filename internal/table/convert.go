@@ -21,11 +21,11 @@ func (t *timeCache) parse(typ catalog.Type, text []byte) (int64, parseResult) {
 	if len(text) > 0 && bytes.Equal(text, t.text) {
 		return t.value, fits
 	}
-	v, verdict := parseTime(typ, text)
-	if verdict == fits {
+	v, result := parseTime(typ, text)
+	if result == fits {
 		t.text, t.value = append(t.text[:0], text...), v
 	}
-	return v, verdict
+	return v, result
 }
 
 // mostDecimals is the most decimals, by type, of a cell that eightDigits may read. Up to eight
@@ -106,8 +106,8 @@ func (a *csvRows) timesOf(b *batch, i, at int) bool {
 		copy(values, b.days) // periods has parsed these cells already
 	} else {
 		for row := range values {
-			v, verdict := cache.parse(t, a.block.text(b.from+row, at))
-			if verdict != fits {
+			v, result := cache.parse(t, a.block.text(b.from+row, at))
+			if result != fits {
 				return false
 			}
 			values[row] = v
@@ -129,8 +129,9 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 	data, cells, width := a.block.data, a.block.cells[b.from*a.block.width+at:], a.block.width
 	finest := b.finest(i)
 	for row := range values {
+		// A cell of up to eight bytes, digits and at most one point, is read as one word.
 		c := cells[row*width]
-		if word, size, ok := short(data, c); ok {
+		if word, size, ok := shortWord(data, c); ok {
 			if digits, decimals, ok := eightDigits(word, size); ok && decimals <= most {
 				v := int64(digits * powersOfTen[most-decimals])
 				if t == catalog.Double {
@@ -145,27 +146,28 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 				continue
 			}
 		}
+		// All other cells, such as blank or long ones, and those with a sign or an exponent.
 		text := data[c.start:c.end]
 		if len(text) == 0 && nullable {
 			b.null(i, row)
 			continue
 		}
-		v, decimals, verdict := parse(text)
-		if verdict != fits {
+		v, decimals, result := parse(text)
+		if result != fits {
 			if nullable && noNumber(text) {
 				a.alter(b, i, row, noValue, text)
 				b.null(i, row)
 				continue
 			}
-			if verdict == notWhole && a.columns[i].Rounds {
-				if v, decimals, verdict = parseRounded(text); verdict == rounded {
+			if result == notWhole && a.columns[i].Rounds {
+				if v, decimals, result = parseRounded(text); result == rounded {
 					a.alter(b, i, row, fraction, text)
 				}
-			} else if verdict == rounded {
+			} else if result == rounded {
 				m, _ := b.member(row)
 				m.tally[i].rounded++
 			}
-			if verdict != rounded {
+			if result != rounded {
 				return false
 			}
 		}
@@ -212,22 +214,22 @@ func (a *csvRows) check(i int, text []byte) parseResult {
 			return notUTF8
 		}
 	case t.IsTime():
-		v, verdict := parseTime(t, text)
-		if verdict == fits && i == a.route {
+		v, result := parseTime(t, text)
+		if result == fits && i == a.route {
 			if _, ok := a.byDay[dayOf(t, v)]; !ok {
 				return outside
 			}
 		}
-		return verdict
+		return result
 	case len(text) > 0:
 		if !column.Dimension && noNumber(text) {
 			return fits
 		}
-		_, _, verdict := numberParser(t)(text)
-		if verdict == notWhole && column.Rounds {
-			_, _, verdict = parseRounded(text)
+		_, _, result := numberParser(t)(text)
+		if result == notWhole && column.Rounds {
+			_, _, result = parseRounded(text)
 		}
-		return verdict
+		return result
 	case column.Dimension:
 		return blank
 	}

@@ -21,19 +21,19 @@ import (
 //
 // It is used by one goroutine at a time; converters that share a budget may work at once.
 type Converter struct {
-	columns []Column
-	heads   []Column // the columns, and one for each source that is ignored
-	route   int
-	seed    uint64       // the hash of a row before its first cell
-	seen    keys.Scratch // memory for finding repeated keys at the end of a partition
-	key     int          // the last dimension: behind it, the row's hash is that of its key; -1 without dimensions
-	budget  *Budget
-	dir     string
-	hold    int
-	notes   map[string]string // metadata of every file
-	run     string            // for stamped columns, like loaded
-	loaded  time.Time
-	writer  *parquet.Writer
+	columns       []Column
+	headerColumns []Column     // the columns, and one for each source that is ignored
+	route         int          // the index of the column that names a row's partition, or NoRoute
+	seed          uint64       // the hash of a row before its first cell
+	scratch       keys.Scratch // memory for finding repeated keys at the end of a partition
+	keyColumn     int          // what lastDimension returns: behind this column, a row's hash is that of its key
+	budget        *Budget
+	dir           string // see Options, as the next two
+	hold          int
+	metadata      map[string]string
+	run           string    // for stamped columns, like loaded
+	loaded        time.Time // see Loaded
+	writer        *parquet.Writer
 
 	partitions []*partition  // in the order of Options.Partitions
 	byDay      map[int64]int // the index of each partition, by its first day in days since 1970-01-01
@@ -73,6 +73,7 @@ func newConverter(o Options) (*Converter, error) {
 	if o.Route == NoRoute && len(o.Partitions) > 1 {
 		return nil, errors.New("several partitions are expected, and no column names a row's")
 	}
+	// The caller may change its options afterwards.
 	o.Columns, o.Metadata = slices.Clone(o.Columns), maps.Clone(o.Metadata)
 	writer, err := parquet.NewWriter(fileColumns(o.Columns), o.Codec, o.Pages)
 	if err != nil {
@@ -82,14 +83,15 @@ func newConverter(o Options) (*Converter, error) {
 		o.Budget = NewBudget(DefaultBudget)
 	}
 	c := &Converter{
-		columns: o.Columns, heads: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns),
-		key: lastDimension(o.Columns), budget: o.Budget,
-		writer: writer, dir: o.Dir, hold: o.Hold, notes: o.Metadata, run: o.Run,
+		columns: o.Columns, headerColumns: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns),
+		keyColumn: lastDimension(o.Columns), budget: o.Budget,
+		writer: writer, dir: o.Dir, hold: o.Hold, metadata: o.Metadata, run: o.Run,
 		byDay: map[int64]int{}, mending: o.Mending, strict: o.Strict,
 	}
 	for _, source := range o.Ignored {
-		c.heads = append(c.heads, Column{Source: source})
+		c.headerColumns = append(c.headerColumns, Column{Source: source})
 	}
+	// The partitions, each found by its first day.
 	for i, date := range o.Partitions {
 		day, ok := daysOfDate(date)
 		if !ok {
@@ -138,7 +140,7 @@ func (c *Converter) attempt(ctx context.Context, what string, use func() error) 
 	}
 	err := errUnstamped
 	if c.stamped() {
-		err = c.sit(ctx)
+		err = c.takeSeat(ctx)
 	}
 	if err == nil {
 		err = use()
@@ -162,9 +164,9 @@ func (c *Converter) usable() error {
 	return nil
 }
 
-// sit takes a seat of the budget, and the memory that comes with it. The converter keeps both until
-// leave.
-func (c *Converter) sit(ctx context.Context) error {
+// takeSeat takes a seat of the budget, and the memory that comes with it. The converter keeps both
+// until giveBack.
+func (c *Converter) takeSeat(ctx context.Context) error {
 	if c.pool != nil {
 		return nil
 	}
@@ -195,7 +197,7 @@ func (c *Converter) Finish() ([]Part, error) {
 		parts = append(parts, part)
 	}
 	c.finished = true
-	c.leave()
+	c.giveBack()
 	return parts, nil
 }
 
@@ -207,7 +209,7 @@ func (c *Converter) finish(p *partition) (Part, error) {
 	if err := c.begin(p); err != nil {
 		return Part{}, err
 	}
-	part, err := p.part(c.columns, &c.seen)
+	part, err := p.part(c.columns, &c.scratch)
 	for _, name := range c.extra {
 		if part.Rows > 0 {
 			part.Altered = append(part.Altered, Alteration{Column: strings.Trim(shorten([]byte(name)), `"`),
@@ -234,11 +236,11 @@ func (c *Converter) drop() {
 		p.discard()
 		c.partitions[i] = c.newPartition(p.date)
 	}
-	c.leave()
+	c.giveBack()
 }
 
-// leave gives the seat and the memory back.
-func (c *Converter) leave() {
+// giveBack gives the seat and the memory back.
+func (c *Converter) giveBack() {
 	if c.pool != nil {
 		c.pool.Close()
 		c.budget.leave()

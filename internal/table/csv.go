@@ -14,7 +14,7 @@ import (
 // csvRows is the source of rows that reads a CSV answer, block by block.
 type csvRows struct {
 	scanner scanner
-	columns []Column
+	columns []Column // those of the converter, as the next two
 	route   int
 	byDay   map[int64]int
 	places  []int       // by column: the index of its cell in a row; -1 for a column without a source
@@ -39,7 +39,7 @@ func (c *Converter) read(ctx context.Context, r io.Reader) error {
 		a.columns, a.route, a.byDay, a.times, a.mending = c.columns, c.route, c.byDay,
 			make([]timeCache, len(c.columns)), c.mending
 	}
-	extra, err := a.eachBlock(ctx, r, c.heads, func(b *block) error {
+	extra, err := a.eachBlock(ctx, r, c.headerColumns, func(b *block) error {
 		a.nuls = a.mending.DropNUL && bytes.IndexByte(b.data, 0) >= 0
 		return c.take(a, b.rows)
 	})
@@ -85,12 +85,12 @@ func (a *csvRows) eachBlock(ctx context.Context, r io.Reader, heads []Column, us
 	}
 }
 
-// periods is part of source.
+// periods implements source.
 func (a *csvRows) periods(days []int64) bool {
 	t, at := a.columns[a.route].Type, a.places[a.route]
 	for row := range days {
-		v, verdict := a.routing.parse(t, a.block.text(row, at))
-		if verdict != fits {
+		v, result := a.routing.parse(t, a.block.text(row, at))
+		if result != fits {
 			return false
 		}
 		days[row] = dayOf(t, v)
@@ -98,7 +98,7 @@ func (a *csvRows) periods(days []int64) bool {
 	return true
 }
 
-// column is part of source.
+// column implements source.
 func (a *csvRows) column(b *batch, i int) bool {
 	at, c := a.places[i], a.columns[i]
 	switch t := c.Type; {

@@ -9,19 +9,19 @@ type cell struct{ start, end uint32 }
 // make single.
 const doubled = 1 << 31
 
-// cutting says how the cutting of a row into cells ended.
-type cutting uint8
+// cutResult says how the cutting of a row into cells ended.
+type cutResult uint8
 
 const (
-	whole      cutting = iota
-	partial            // the row goes on behind the data
-	strayQuote         // a quote inside a cell that doesn't begin with one
-	afterQuote         // something between a closing quote and the end of its cell
-	openQuote          // the answer ends inside a quoted cell
+	wholeRow   cutResult = iota
+	partialRow           // the row goes on behind the data
+	strayQuote           // a quote inside a cell that doesn't begin with one
+	afterQuote           // something between a closing quote and the end of its cell
+	openQuote            // the answer ends inside a quoted cell
 )
 
 // reason returns the rest of a sentence about a row that was cut like this.
-func (c cutting) reason() string {
+func (c cutResult) reason() string {
 	switch c {
 	case strayQuote:
 		return "holds a quote inside a cell that doesn't begin with one"
@@ -45,8 +45,9 @@ var plainByte = func() (t [256]bool) {
 // the next row begins. final says that the answer ends with the data. Rows follow RFC 4180, or end
 // with a bare LF. Cells keep their bytes, including line breaks between quotes. A lone CR is
 // content, but one that ends the answer is taken for a line end cut in half.
-func cutRow(data []byte, p int, final bool, cells []cell) (_ []cell, next int, end cutting) {
+func cutRow(data []byte, p int, final bool, cells []cell) (_ []cell, next int, end cutResult) {
 	for {
+		// One cell, quoted or not.
 		start := p
 		if p < len(data) && data[p] == '"' {
 			closing, mark := 0, uint32(0)
@@ -80,15 +81,15 @@ func cutRow(data []byte, p int, final bool, cells []cell) (_ []cell, next int, e
 		// p is at the byte that ends the cell.
 		switch {
 		case p == len(data):
-			return cells, p, unfinished(final, whole)
+			return cells, p, unfinished(final, wholeRow)
 		case data[p] == ',':
 			p++
 		case data[p] == '\n':
-			return cells, p + 1, whole
+			return cells, p + 1, wholeRow
 		case data[p] == '\r' && p+1 < len(data) && data[p+1] == '\n':
-			return cells, p + 2, whole
+			return cells, p + 2, wholeRow
 		case data[p] == '\r' && p+1 == len(data):
-			return cells, p + 1, unfinished(final, whole)
+			return cells, p + 1, unfinished(final, wholeRow)
 		default:
 			return cells, p, afterQuote
 		}
@@ -97,11 +98,11 @@ func cutRow(data []byte, p int, final bool, cells []cell) (_ []cell, next int, e
 
 // unfinished returns how the cutting of a row ended at the end of the data: as end says if the
 // answer ends there, too.
-func unfinished(final bool, end cutting) cutting {
+func unfinished(final bool, end cutResult) cutResult {
 	if final {
 		return end
 	}
-	return partial
+	return partialRow
 }
 
 // undouble makes one quote of every doubled one, in place. It fills the bytes behind the shorter

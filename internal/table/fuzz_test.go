@@ -27,10 +27,10 @@ func FuzzDecodeRows(f *testing.F) {
 		sameCuts(t, data)
 		sameCuts(t, slices.Concat(data, bytes.Repeat([]byte("x"), 64))) // all of it in whole words
 		var got [][]string
-		var end cutting
-		for p := 0; p < len(data) && end == whole; {
+		var end cutResult
+		for p := 0; p < len(data) && end == wholeRow; {
 			cells, next, e := cutRow(data, p, true, nil)
-			if end = e; e != whole {
+			if end = e; e != wholeRow {
 				break
 			}
 			if line := string(data[p:next]); strings.Trim(line, "\r\n") == "" && strings.Count(line, "\r") < 2 {
@@ -45,10 +45,10 @@ func FuzzDecodeRows(f *testing.F) {
 			}
 			got = append(got, row)
 		}
-		if (end != whole) != (wantErr != nil) {
+		if (end != wholeRow) != (wantErr != nil) {
 			t.Fatalf("%q ends %d, encoding/csv: %v", data, end, wantErr)
 		}
-		if end == whole && !slices.EqualFunc(got, want, slices.Equal) {
+		if end == wholeRow && !slices.EqualFunc(got, want, slices.Equal) {
 			t.Fatalf("%q\n got %q\nwant %q", data, got, want)
 		}
 	})
@@ -96,7 +96,7 @@ func FuzzDecodeAnswer(f *testing.F) {
 func sameCuts(t *testing.T, data []byte) {
 	t.Helper()
 	first, _, end := cutRow(data, 0, false, nil)
-	if end != whole {
+	if end != wholeRow {
 		return
 	}
 	s := specials{data: data, base: -64}
@@ -105,14 +105,14 @@ func sameCuts(t *testing.T, data []byte) {
 	p := 0
 	for range rows {
 		kept := len(slow)
-		if slow, p, end = cutRow(data, p, false, slow); end != whole || len(slow)-kept != len(first) {
+		if slow, p, end = cutRow(data, p, false, slow); end != wholeRow || len(slow)-kept != len(first) {
 			t.Fatalf("%q: a row was cut that ends %d with %d cells", data, end, len(slow)-kept)
 		}
 	}
 	if p != stopped || !slices.Equal(fast, slow) {
 		t.Fatalf("%q: cut up to %d into %v, want %d and %v", data, stopped, fast, p, slow)
 	}
-	if next, _, end := cutRow(data, p, false, nil); rows == 0 && end == whole && len(next) == len(first) &&
+	if next, _, end := cutRow(data, p, false, nil); rows == 0 && end == wholeRow && len(next) == len(first) &&
 		len(data) > p+1 && data[0] != '"' && !bytes.ContainsRune(data, '\r') {
 		t.Fatalf("%q: the first row isn't cut", data)
 	}

@@ -55,6 +55,7 @@ type group struct {
 // add adds the rows of a row group to their groups.
 func (g *grouping) add(ctx context.Context, rows parquet.RowGroup) error {
 	n, chunks := int(rows.NumRows()), rows.ColumnChunks()
+	// The group of each row.
 	names := make([][]string, n) // by row: the values that name its group
 	for _, name := range g.by {
 		i := slices.IndexFunc(g.columns, func(c Column) bool { return c.Name == name })
@@ -73,15 +74,16 @@ func (g *grouping) add(ctx context.Context, rows parquet.RowGroup) error {
 			return fmt.Errorf("column %s: %w", name, err)
 		}
 	}
-	of := make([]*group, n)
+	groupOf := make([]*group, n) // by row
 	for row, values := range names {
 		name := strings.Join(values, GroupSeparator)
 		if g.groups[name] == nil {
 			g.groups[name] = &group{tally: make([]tally, len(g.columns))}
 		}
-		of[row] = g.groups[name]
-		of[row].rows++
+		groupOf[row] = g.groups[name]
+		groupOf[row].rows++
 	}
+	// The sums of each group.
 	for i, c := range g.columns {
 		if !c.summed() {
 			continue
@@ -91,7 +93,7 @@ func (g *grouping) add(ctx context.Context, rows parquet.RowGroup) error {
 		}
 		if err := eachValue(chunks[i], n, func(row int, v parquet.Value) {
 			if !v.IsNull() {
-				of[row].tally[i].sum(c.Type, []int64{stored(v, c.Type)})
+				groupOf[row].tally[i].add(c.Type, []int64{stored(v, c.Type)})
 			}
 		}); err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
@@ -108,11 +110,11 @@ func stored(v parquet.Value, t catalog.Type) int64 {
 	return v.Int64()
 }
 
-// parts returns the groups of the part of.
-func (g *grouping) parts(of Part) map[string]Part {
+// parts returns each group as a Part; whole is the part that was read.
+func (g *grouping) parts(whole Part) map[string]Part {
 	parts := map[string]Part{}
 	for name, group := range g.groups {
-		p := Part{Partition: of.Partition, Rows: group.rows, Sums: map[string]string{}, Decimals: of.Decimals}
+		p := Part{Partition: whole.Partition, Rows: group.rows, Sums: map[string]string{}, Decimals: whole.Decimals}
 		for i, c := range g.columns {
 			if c.summed() {
 				p.Sums[c.Name] = group.tally[i].total(c.Type)

@@ -28,6 +28,7 @@ func hashValue(h, value uint64) uint64 {
 // hash of any value.
 func hashNull(h uint64) uint64 { return bits.RotateLeft64(h^prime5, 29)*prime2 + prime3 }
 
+// hashText returns the hash of a text, which stands for its value.
 func hashText(text []byte) uint64 { return xxhash.Sum64(text) }
 
 // seed returns the hash of a row before its first cell. It is made from the names and types of the
@@ -65,6 +66,7 @@ func mix(h, p, q uint64) uint64 {
 	return h
 }
 
+// String returns the hash as Part.Hash has it.
 func (d *digest) String() string {
 	return fmt.Sprintf("%016x%016x%016x", d.first, d.second, uint64(d.rows))
 }

@@ -93,7 +93,7 @@ func converted(b *testing.B, columns []Column, csv []byte, keys bool) float64 {
 		b.Fatal(err)
 	}
 	if !keys {
-		c.key = -1
+		c.keyColumn = -1
 	}
 	before := processorTime(b)
 	if err = c.Read(context.Background(), bytes.NewReader(csv)); err == nil {

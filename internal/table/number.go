@@ -36,7 +36,7 @@ func signed(magnitude uint64, negative bool) int64 {
 // parseInt64 reads a whole number in any notation: 12, 12.0 and 1.2e1 are the same. It has no
 // decimals, however it is written.
 func parseInt64(text []byte) (v int64, decimals int, _ parseResult) {
-	if digits, decimals, negative, ok := plain(text, 15); ok && decimals == 0 {
+	if digits, decimals, negative, ok := parsePlain(text, 15); ok && decimals == 0 {
 		return signed(digits, negative), 0, fits
 	}
 	n, ok := cutNumber(text)
@@ -77,7 +77,7 @@ func parseRounded(text []byte) (v int64, decimals int, _ parseResult) {
 // parseDecimal reads a decimal as millionths, and returns how many decimals it was written with.
 // More than six decimals are rounded half to even, and the parseResult is then rounded.
 func parseDecimal(text []byte) (v int64, decimals int, _ parseResult) {
-	if digits, decimals, negative, ok := plain(text, 15); ok && decimals <= decimalScale {
+	if digits, decimals, negative, ok := parsePlain(text, 15); ok && decimals <= decimalScale {
 		// A cell has at most twelve digits before the point, and so fits, if it has at most twelve
 		// digits in all, or at most fifteen with at least three decimals.
 		if digits < decimalBound/1_000_000 || decimals >= 3 {
@@ -108,7 +108,7 @@ func parseDecimal(text []byte) (v int64, decimals int, _ parseResult) {
 // equal values have equal bits.
 func parseDouble(text []byte) (_ int64, decimals int, _ parseResult) {
 	var v float64
-	digits, decimals, negative, ok := plain(text, 19)
+	digits, decimals, negative, ok := parsePlain(text, 19)
 	if ok {
 		v = quotient(digits, decimals)
 		if negative {
@@ -179,6 +179,7 @@ func cutNumber(text []byte) (n number, ok bool) {
 	return n, true
 }
 
+// cutDigits cuts a text behind the digits that it begins with.
 func cutDigits(text []byte) (digits, tail []byte) {
 	i := 0
 	for i < len(text) && text[i]-'0' <= 9 {

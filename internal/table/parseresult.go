@@ -51,6 +51,7 @@ func (v parseResult) reason(t catalog.Type) string {
 	return "doesn't fit type " + t.String()
 }
 
+// timeExamples has a cell of each time type as the service writes it.
 var timeExamples = map[catalog.Type]string{
 	catalog.Day: "2026-01-31", catalog.Week: "2026-01-25 - 2026-01-31 (seven days)", catalog.Month: "2026-01",
 	catalog.Quarter: "Q1 2026", catalog.Year: "2026", catalog.Hour: "2026-01-31T13:00:00",

@@ -17,12 +17,12 @@ type partition struct {
 	date   civil.Date
 	group  *parquet.Group // the rows that aren't written yet; nil when there are none
 	block  int            // the number of the last block that had rows of the partition
-	raw    []int          // see parquet.Pool.Group
+	raw    []int          // by column: see parquet.Pool.Group, which counts in it
 	file   *parquet.File  // nil until the first row group is written
 	spool  *spool         // what the file is written to
-	digest digest
-	keys   keys.Keys
-	tally  []tally // by column
+	digest digest         // the content hash of the rows so far
+	keys   keys.Keys      // the hashes of their keys
+	tally  []tally        // by column
 }
 
 func (c *Converter) newPartition(date civil.Date) *partition {
@@ -40,13 +40,13 @@ func (c *Converter) begin(p *partition) error {
 	}
 	p.spool = &spool{dir: c.dir, pattern: "part-" + name + "-*.parquet", hold: c.hold}
 	if c.hold == 0 {
-		if err := p.spool.move(); err != nil {
+		if err := p.spool.moveToDisk(); err != nil {
 			return err
 		}
 	}
 	p.file = c.writer.Create(p.spool)
-	for _, key := range slices.Sorted(maps.Keys(c.notes)) {
-		p.file.Note(notePrefix+key, c.notes[key])
+	for _, key := range slices.Sorted(maps.Keys(c.metadata)) {
+		p.file.Note(notePrefix+key, c.metadata[key])
 	}
 	p.file.Note(notePrefix+"partition", name)
 	return nil

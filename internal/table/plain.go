@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// plain reads a number of at most so many digits (never more than 19), without an exponent, as
+// parsePlain reads a number of at most so many digits (never more than 19), without an exponent, as
 // nearly every cell is. Its value is ±digits/10^decimals.
-func plain(text []byte, most int) (digits uint64, decimals int, negative, ok bool) {
+func parsePlain(text []byte, most int) (digits uint64, decimals int, negative, ok bool) {
 	i := 0
 	if len(text) > 0 && text[0] == '-' {
 		negative, i = true, 1
@@ -63,6 +63,7 @@ func eightDigits(word uint64, size int) (digits uint64, decimals int, ok bool) {
 	word &= 1<<(8*size) - 1 // for eight bytes, the shift gives 0, and the mask all bits
 	point := word ^ '.'*ones
 	point = ^(point | (point&lows + lows)) & highs // the high bit of each point
+	// The first point is taken out of the word. A second one isn't a digit.
 	if point != 0 {
 		at := bits.TrailingZeros64(point) - 7 // bits before the first point
 		before := uint64(1)<<at - 1
@@ -74,17 +75,19 @@ func eightDigits(word uint64, size int) (digits uint64, decimals int, ok bool) {
 		return 0, 0, false
 	}
 	word = word<<(64-8*size) | zeros>>(8*size)
+	// Each byte must be a digit: 0x30 to 0x39.
 	if (word&(0xf0*ones))|(word+0x06*ones)&(0xf0*ones)>>4 != 0x33*ones {
 		return 0, 0, false
 	}
+	// Digits become pairs, pairs groups of four, and these the number.
 	word = word & (0x0f * ones) * (10<<8 + 1) >> 8
 	word = word & 0x00ff00ff00ff00ff * (100<<16 + 1) >> 16
 	word = word & 0x0000ffff0000ffff * (10000<<32 + 1) >> 32
 	return word, decimals, true
 }
 
-// short loads a cell of one to eight bytes into a word. ok is false for any other size.
-func short(data []byte, c cell) (word uint64, size int, ok bool) {
+// shortWord loads a cell of one to eight bytes into a word. ok is false for any other size.
+func shortWord(data []byte, c cell) (word uint64, size int, ok bool) {
 	size = int(c.end - c.start)
 	if uint(size-1) > 7 {
 		return 0, 0, false

@@ -33,7 +33,7 @@ func (c *Converter) Rows(ctx context.Context, rows [][]any) error {
 			if err := c.take(&t, len(chunk)); err != nil {
 				return err
 			}
-			t.first += len(chunk)
+			t.before += len(chunk)
 		}
 		return nil
 	})
@@ -42,18 +42,18 @@ func (c *Converter) Rows(ctx context.Context, rows [][]any) error {
 // typedRows is the source of rows that are typed already.
 type typedRows struct {
 	*Converter
-	rows  [][]any
-	first int // the number of rows that came before these
+	rows   [][]any
+	before int // the number of rows that came before these
 }
 
-// periods is part of source.
+// periods implements source.
 func (t *typedRows) periods(days []int64) bool {
 	for row, cells := range t.rows {
 		if len(cells) != len(t.columns) {
 			return false
 		}
-		v, _, verdict := t.stored(t.route, cells[t.route])
-		if verdict != fits {
+		v, _, result := t.stored(t.route, cells[t.route])
+		if result != fits {
 			return false
 		}
 		days[row] = dayOf(t.columns[t.route].Type, v)
@@ -61,7 +61,7 @@ func (t *typedRows) periods(days []int64) bool {
 	return true
 }
 
-// column is part of source.
+// column implements source.
 func (t *typedRows) column(b *batch, i int) bool {
 	isText := t.columns[i].Type == catalog.String
 	for row := range b.rows {
@@ -69,9 +69,9 @@ func (t *typedRows) column(b *batch, i int) bool {
 		if len(cells) != len(t.columns) {
 			return false
 		}
-		v, text, verdict := t.stored(i, cells[i])
+		v, text, result := t.stored(i, cells[i])
 		switch {
-		case verdict != fits:
+		case result != fits:
 			return false
 		case cells[i] == nil:
 			b.null(i, row)
@@ -131,25 +131,25 @@ func (t *typedRows) stored(i int, cell any) (v int64, text string, _ parseResult
 	return 0, "", mistyped
 }
 
-// locate is part of source.
+// locate implements source.
 func (t *typedRows) locate() error {
 	for row, cells := range t.rows {
-		n := int64(t.first + row + 1)
+		n := int64(t.before + row + 1)
 		if len(cells) != len(t.columns) {
 			return &CellError{Row: n, Reason: fmt.Sprintf("has %d cells, and the table has %d columns", len(cells),
 				len(t.columns))}
 		}
 		for i, cell := range cells {
-			v, _, verdict := t.stored(i, cell)
-			if verdict == fits && i == t.route {
+			v, _, result := t.stored(i, cell)
+			if result == fits && i == t.route {
 				if _, ok := t.byDay[dayOf(t.columns[i].Type, v)]; !ok {
-					verdict = outside
+					result = outside
 				}
 			}
-			if verdict != fits {
+			if result != fits {
 				return &CellError{
 					Row: n, Column: t.columns[i].Name, Value: shorten(fmt.Append(nil, cell)),
-					Reason: verdict.reason(t.columns[i].Type),
+					Reason: result.reason(t.columns[i].Type),
 				}
 			}
 		}

@@ -20,7 +20,7 @@ type scanner struct {
 	ctx    context.Context
 	r      io.Reader
 	buffer []byte
-	from   int // buffer[from:to] has been read and not cut
+	from   int // buffer[from:to] has been read, and is still to be cut
 	to     int
 	final  bool  // the reader has ended
 	rows   int64 // rows cut so far, without the header
@@ -66,13 +66,13 @@ func (s *scanner) header() ([]string, error) {
 	for {
 		data := s.buffer[s.from:s.to]
 		cells, next, end := cutRow(data, 0, s.final, s.block.cells[:0])
-		if end == partial {
+		if end == partialRow {
 			if err := s.fill(); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if end != whole {
+		if end != wholeRow {
 			return nil, &CellError{Line: 1, Value: firstLine(data), Reason: end.reason()}
 		}
 		undouble(data, cells)
@@ -109,11 +109,11 @@ func (s *scanner) next(width int) (*block, error) {
 			}
 			kept := len(b.cells)
 			cells, next, end := cutRow(b.data, at, s.final, b.cells)
-			if end == partial {
+			if end == partialRow {
 				b.cells = cells[:kept]
 				break
 			}
-			if end != whole || len(cells)-kept != width {
+			if end != wholeRow || len(cells)-kept != width {
 				b.cells = cells[:kept]
 				return b, b.broken(at, end, len(cells)-kept)
 			}
@@ -155,14 +155,14 @@ func (s *scanner) cut(b *block) (at int) {
 
 // broken returns the error of the row that begins at index at of the block, which isn't whole or
 // has another number of cells than the header.
-func (b *block) broken(at int, end cutting, cells int) error {
+func (b *block) broken(at int, end cutResult, cells int) error {
 	e := &CellError{
 		Row:   b.first + int64(b.rows),
 		Line:  b.line + int64(bytes.Count(b.data[:at], []byte{'\n'})),
 		Value: firstLine(b.data[at:]),
 	}
 	switch {
-	case end != whole:
+	case end != wholeRow:
 		e.Reason = end.reason()
 	case e.Value == `""`:
 		e.Value, e.Reason = "", "the line is blank"

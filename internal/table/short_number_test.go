@@ -56,7 +56,7 @@ func checkShort(t *testing.T, text string) {
 			t.Fatalf("%v of %q: %d (%d), want %d %v", typ, text, got, v, want, wantOK)
 		}
 		for _, data := range [][]byte{padded, padded[:len(text)]} { // with bytes behind it, and at the end of its block
-			word, size, ok := short(data, cell{0, uint32(len(text))})
+			word, size, ok := shortWord(data, cell{0, uint32(len(text))})
 			if ok != (len(text) >= 1 && len(text) <= 8) {
 				t.Fatalf("%q is short: %v", text, ok)
 			}

@@ -14,7 +14,7 @@ const HoldSmall = 64 << 10
 
 // A spool is where a partition's file grows: in memory while it is small, and then on disk.
 type spool struct {
-	dir, pattern string
+	dir, pattern string   // of the file's name, as os.CreateTemp has them
 	hold         int      // the most bytes that are kept in memory
 	held         []byte   // what is in memory
 	disk         *os.File // nil while the file is in memory
@@ -27,15 +27,15 @@ func (s *spool) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	if s.disk == nil {
-		if err := s.move(); err != nil {
+		if err := s.moveToDisk(); err != nil {
 			return 0, err
 		}
 	}
 	return s.disk.Write(b)
 }
 
-// move moves what is held to the disk.
-func (s *spool) move() (err error) {
+// moveToDisk moves what is held in memory to a file.
+func (s *spool) moveToDisk() (err error) {
 	if s.disk, err = os.CreateTemp(s.dir, s.pattern); err != nil {
 		return fmt.Errorf("create a spool file: %w", err)
 	}
@@ -73,6 +73,7 @@ func (p Part) Remove() {
 	}
 }
 
+// A readerAt is a part's file, open for reading.
 type readerAt interface {
 	io.ReadCloser
 	io.ReaderAt

@@ -82,7 +82,7 @@ type Options struct {
 	Pages string // the version of data pages: "v2" (also when empty) or "v1"
 	// Shared by converters that work at once; nil for a budget of its own, of DefaultBudget bytes.
 	Budget  *Budget
-	Run     string // the ID of the run, for the column that tells it
+	Run     string // the ID of the run, for the column with the stamp LoadedBy
 	Mending Mending
 	// key-value metadata of every file, behind "reportferry."; "partition" and "rows" are added.
 	Metadata map[string]string

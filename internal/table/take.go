@@ -61,12 +61,14 @@ func (c *Converter) gather(from, rows int) {
 			make([]int32, longestBatch)
 		c.counts, c.room = make([]int32, len(c.partitions)), make([]int32, len(c.partitions))
 	}
+	// How many rows each partition has room for.
 	for i, p := range c.partitions {
 		c.counts[i], c.room[i] = 0, int32(c.pool.PageRows())
 		if p.group != nil {
 			c.room[i] = int32(p.group.Room())
 		}
 	}
+	// The batch ends with the first row that fills a page. Its rows are counted by partition.
 	n := 0
 	for _, i := range c.targets[from:min(rows, from+longestBatch)] {
 		b.target[n], b.place[n] = i, c.counts[i]
@@ -79,6 +81,7 @@ func (c *Converter) gather(from, rows int) {
 	if c.route != NoRoute {
 		b.days = c.days[from : from+n]
 	}
+	// Each partition with rows becomes a member, with a stretch of b.order for them.
 	first := int32(0)
 	for i, n := range c.counts {
 		if n == 0 {
@@ -92,6 +95,7 @@ func (c *Converter) gather(from, rows int) {
 			tally: p.tally})
 		first += n
 	}
+	// The rows go into the stretches of their members.
 	for row, i := range b.target[:n] {
 		b.target[row] = c.room[i]
 		b.members[c.room[i]].rows[b.place[row]] = int32(row)
@@ -105,6 +109,7 @@ func (c *Converter) convert(s source) (bool, error) {
 	for row := range b.rows {
 		b.hashes[row] = c.seed
 	}
+	// The cells, column by column.
 	for i, column := range c.columns {
 		if column.Stamp != "" {
 			if !c.stamp(b, i) {
@@ -115,17 +120,18 @@ func (c *Converter) convert(s source) (bool, error) {
 		if !s.column(b, i) {
 			return false, nil
 		}
-		if i == c.key {
+		if i == c.keyColumn {
 			for _, m := range b.members {
 				m.partition.keys.Add(b.hashes, m.rows)
 			}
 		}
 		if column.summed() {
 			for _, m := range b.members {
-				m.tally[i].sum(column.Type, m.group.Values(i)[:len(m.rows)])
+				m.tally[i].add(column.Type, m.group.Values(i)[:len(m.rows)])
 			}
 		}
 	}
+	// The rows join their row groups.
 	for _, m := range b.members {
 		if err := c.writer.Commit(m.group, len(m.rows)); err != nil {
 			return false, err

@@ -15,18 +15,18 @@ import (
 type tally struct {
 	nulls, rounded int64
 	altered        []Alteration // without the cells that rounded counts
-	cells          int64        // how many aren't zero, in columns of decimals and doubles
-	decimals       int          // the most that a cell was written with
+	cells          int64        // cells that aren't zero, in columns of decimals and doubles
+	decimals       int          // the most decimals that a cell was written with
 	// The sum of whole numbers and decimals, in two's complement of 128 bits, which no number of
 	// rows exceeds.
 	high, low uint64
 	// The sum of doubles and what rounding lost (Neumaier's summation), so that the order of rows
 	// hardly matters.
-	float, lost float64
+	floatSum, floatLost float64
 }
 
-// sum adds values, as the file stores them.
-func (t *tally) sum(typ catalog.Type, values []int64) {
+// add adds values of a type to the sum, as the file stores them.
+func (t *tally) add(typ catalog.Type, values []int64) {
 	if typ != catalog.Int64 {
 		for _, v := range values {
 			if v != 0 {
@@ -40,24 +40,24 @@ func (t *tally) sum(typ catalog.Type, values []int64) {
 			upper += v >> 32
 			lower += uint64(uint32(v))
 		}
-		t.whole(uint64(upper>>32), uint64(upper)<<32)
-		t.whole(0, lower)
+		t.addInt128(uint64(upper>>32), uint64(upper)<<32)
+		t.addInt128(0, lower)
 		return
 	}
 	for _, bits := range values {
 		v := math.Float64frombits(uint64(bits))
-		s := t.float + v
-		if math.Abs(t.float) >= math.Abs(v) {
-			t.lost += (t.float - s) + v
+		s := t.floatSum + v
+		if math.Abs(t.floatSum) >= math.Abs(v) {
+			t.floatLost += (t.floatSum - s) + v
 		} else {
-			t.lost += (v - s) + t.float
+			t.floatLost += (v - s) + t.floatSum
 		}
-		t.float = s
+		t.floatSum = s
 	}
 }
 
-// whole adds a whole number of 128 bits.
-func (t *tally) whole(high, low uint64) {
+// addInt128 adds a whole number of 128 bits, given as its upper and its lower half.
+func (t *tally) addInt128(high, low uint64) {
 	var carry uint64
 	t.low, carry = bits.Add64(t.low, low, 0)
 	t.high += high + carry
@@ -66,7 +66,7 @@ func (t *tally) whole(high, low uint64) {
 // total returns the sum as text: a whole number, a decimal with six decimals, or a float.
 func (t *tally) total(typ catalog.Type) string {
 	if typ == catalog.Double {
-		return strconv.FormatFloat(t.float+t.lost, 'g', -1, 64)
+		return strconv.FormatFloat(t.floatSum+t.floatLost, 'g', -1, 64)
 	}
 	n := new(big.Int).Lsh(big.NewInt(int64(t.high)), 64)
 	n.Add(n, new(big.Int).SetUint64(t.low))
@@ -89,7 +89,8 @@ type Alteration struct {
 	Row    int64  // data row of the first such cell in its answer, from 1
 	Value  string // the first such cell, quoted and shortened; empty when the whole column is meant
 
-	kind, word string // one of the constants below; with noValue the word in the cells
+	kind string // one of the constants below
+	word string // with noValue, the word in the cells; else empty
 }
 
 // The kinds of alterations. With noValue, each word in place of a number has its own Alteration.
@@ -101,7 +102,7 @@ const (
 	unasked  = "the column wasn't asked for, and was left out"
 )
 
-// alter counts a cell of column i that is stored in another form.
+// alter counts a cell of column i that is stored in another form. what is the kind of alteration.
 func (a *csvRows) alter(b *batch, i, row int, what string, text []byte) {
 	m, _ := b.member(row)
 	t, word := &m.tally[i], ""
@@ -114,11 +115,11 @@ func (a *csvRows) alter(b *batch, i, row int, what string, text []byte) {
 			return
 		}
 	}
-	said := what
+	sentence := what
 	if word != "" {
-		said = shorten(text) + " " + what
+		sentence = shorten(text) + " " + what
 	}
-	t.altered = append(t.altered, Alteration{Column: a.columns[i].Name, What: said, Cells: 1,
+	t.altered = append(t.altered, Alteration{Column: a.columns[i].Name, What: sentence, Cells: 1,
 		Row: a.block.first + int64(b.from+row), Value: shorten(text), kind: what, word: word})
 }
 

@@ -102,6 +102,7 @@ func daysOf(year, month, day int) (int64, bool) {
 	return int64(y*365 + y/4 - y/100 + y/400 + (153*m+2)/5 + day - 1 - 719468), true
 }
 
+// daysIn returns the number of days of a month.
 func daysIn(year, month int) int {
 	switch month {
 	case 4, 6, 9, 11:
@@ -115,6 +116,7 @@ func daysIn(year, month int) int {
 	return 31
 }
 
+// daysOfDate does what daysOf does, for a civil.Date.
 func daysOfDate(d civil.Date) (int64, bool) { return daysOf(d.Year, int(d.Month), d.Day) }
 
 // dayOf returns the date of a value of a time type, in days since 1970-01-01.

@@ -10,9 +10,9 @@ import "math/bits"
 // Keys are the hashes of the keys of rows, 8 bytes a row, in the order in which they come. The zero
 // value is ready.
 type Keys struct {
-	full [][]uint64
-	last []uint64
-	rows int
+	full [][]uint64 // chunks of hashes
+	last []uint64   // the chunk to which hashes are added
+	rows int        // how many hashes Add was given
 }
 
 // mostPile is about how many hashes are compared at once, so that they fit into a core's cache.
@@ -45,8 +45,7 @@ func (k *Keys) Add(hashes []uint64, rows []int32) {
 	}
 }
 
-// next puts the last chunk to the full ones and continues with chunk.
-// next puts the last chunk to the full ones and continues with chunk.
+// next adds the last chunk to the full ones, and continues with chunk.
 func (k *Keys) next(chunk []uint64) {
 	if len(k.last) > 0 {
 		k.full = append(k.full, k.last)
