@@ -75,7 +75,7 @@ type library struct {
 func newLibrary(columns []cells, level zstd.Level) *library {
 	group := parquet.Group{}
 	for _, c := range columns {
-		n := parquet.Leaf(logical[c.Type])
+		n := parquet.Leaf(logicalTypes[c.Type])
 		if c.Type == Text || c.numbered() {
 			n = parquet.Encoded(n, &parquet.RLEDictionary)
 		}

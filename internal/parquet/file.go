@@ -15,7 +15,7 @@ type File struct {
 	w        *Writer
 	out      io.Writer
 	metadata format.FileMetaData
-	offset   int64
+	offset   int64           // bytes written so far
 	indexes  []columnIndexes // by row group and column
 }
 
@@ -149,7 +149,7 @@ func (f *File) dictionary(m *format.ColumnMetaData, g *Group, i int) error {
 	if n == 0 {
 		return nil
 	}
-	if err := w.general(); err != nil {
+	if err := w.compressPlain(); err != nil {
 		return err
 	}
 	w.head = dictionaryPageHeader(w.head[:0], n, len(w.plain), len(w.body))

@@ -9,6 +9,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
+// The bytes that every file begins and ends with, and the encoding of its metadata.
 var (
 	magic    = []byte("PAR1")
 	protocol thrift.CompactProtocol
@@ -43,6 +44,8 @@ func bound(t Type, v int64) []byte { return appendPlain(nil, t, []int64{v}) }
 // option: some readers answer min() and max() by it. Arrow and parquet-java have the same limit.
 const longestBounds = 4096
 
+// textBounds returns the least and the greatest text of a column of a row group, or nothing when
+// they are too long.
 func textBounds(t *Texts) (low, high []byte) {
 	low, high = t.low, t.high
 	for _, word := range t.order {
@@ -100,6 +103,8 @@ func (f *File) Close() (size int64, err error) {
 	return f.offset, nil
 }
 
+// close does what Close does. The indexes of all columns of all row groups are in f.indexes, one
+// after the other.
 func (f *File) close() error {
 	if err := f.begin(); err != nil {
 		return err

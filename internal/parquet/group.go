@@ -14,23 +14,24 @@ type Group struct {
 	pool    *Pool
 	raw     []int // the file's counters that Pool.Group was given
 	chunk   *chunk
-	texts   []*Texts   // by column; nil where the column isn't text
-	numbers []*numbers // by column; nil where a column of numbers has no dictionary
-	sealed  [][]page   // by column
-	pages   arena      // the bytes of sealed
-	rows    int        // all rows, including those of the chunk
-	weight  int64      // the part of Weight for pages and dictionaries of numbers
-	spilled bool       // some pages wait on the disk
+	texts   []*Texts      // by column; nil where the column isn't text
+	numbers []*numberDict // by column; nil where a column of numbers has no dictionary
+	sealed  [][]page      // by column: the pages that are made
+	pages   arena         // the bytes of sealed
+	rows    int           // all rows, including those of the chunk
+	weight  int64         // the part of Weight for pages and dictionaries of numbers
+	spilled bool          // some pages wait on the disk
 }
 
+// newGroup returns a group without rows and without a chunk.
 func (p *Pool) newGroup() *Group {
 	n := len(p.columns)
-	g := &Group{pool: p, texts: make([]*Texts, n), numbers: make([]*numbers, n), sealed: make([][]page, n)}
+	g := &Group{pool: p, texts: make([]*Texts, n), numbers: make([]*numberDict, n), sealed: make([][]page, n)}
 	for i, c := range p.columns {
 		if c.Type == Text {
 			g.texts[i] = &Texts{words: p.words[i]}
 		} else if c.numbered() {
-			g.numbers[i] = newNumbers()
+			g.numbers[i] = newNumberDict()
 		}
 	}
 	return g
@@ -70,7 +71,7 @@ func (g *Group) SetNull(i, k int) {
 		c.values[i][row] = 0
 	}
 	c.nulls[i][row/64] |= 1 << (row % 64)
-	c.null[i]++
+	c.nullCount[i]++
 }
 
 // Paged tells whether all rows are in pages, and none in the chunk. A caller that ends row groups
@@ -130,20 +131,21 @@ func (g *Group) reset() {
 	g.rows, g.weight, g.spilled, g.raw = 0, 0, false, nil
 }
 
-// chunk holds the rows of a group that aren't in pages yet, column by column. A column has either
-// values or ids.
+// A chunk holds the rows of a group that aren't in pages yet. Its slices have an element for each
+// column, which has either values or ids.
 type chunk struct {
-	rows   int        // committed so far
-	cap    int        // rows that there is memory for
-	values [][]int64  // 0 where NULL
-	ids    [][]uint32 // of texts in the group's dictionary; 0 where NULL
-	nulls  [][]uint64 // a bit for every row, set for NULL
-	null   []int      // the number of NULLs
+	rows      int        // committed so far
+	cap       int        // rows that there is memory for
+	values    [][]int64  // 0 where NULL
+	ids       [][]uint32 // of texts in the group's dictionary; 0 where NULL
+	nulls     [][]uint64 // a bit for every row, set for NULL
+	nullCount []int      // the number of NULLs
 }
 
 func (p *Pool) newChunk() *chunk {
 	n := len(p.columns)
-	c := &chunk{values: make([][]int64, n), ids: make([][]uint32, n), nulls: make([][]uint64, n), null: make([]int, n)}
+	c := &chunk{values: make([][]int64, n), ids: make([][]uint32, n), nulls: make([][]uint64, n),
+		nullCount: make([]int, n)}
 	p.grow(c, fewestRows)
 	return c
 }
@@ -175,14 +177,16 @@ func (p *Pool) grow(c *chunk, rows int) {
 	c.cap = rows
 }
 
+// reset forgets the rows and keeps the memory.
 func (c *chunk) reset() {
 	c.rows = 0
-	for i, n := range c.null {
+	for i, n := range c.nullCount {
 		if n > 0 {
 			clear(c.nulls[i])
-			c.null[i] = 0
+			c.nullCount[i] = 0
 		}
 	}
 }
 
+// isNull reports whether a cell is NULL.
 func (c *chunk) isNull(column, row int) bool { return c.nulls[column][row/64]&(1<<(row%64)) != 0 }

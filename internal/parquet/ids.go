@@ -109,7 +109,7 @@ func appendBits(dst []byte, ids []uint32, width int) []byte {
 func appendRuns(dst []byte, ids []uint32, width int) []byte {
 	from := 0 // ids[from:i] wait to be bit-packed, by eights
 	for i := 0; i < len(ids); {
-		n := 1
+		n := 1 // the length of the run that begins at i
 		for i+n < len(ids) && ids[i+n] == ids[i] {
 			n++
 		}

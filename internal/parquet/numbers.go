@@ -3,9 +3,9 @@ package parquet
 // mostNumbers is the largest dictionary of a column of numbers: its indexes take two bytes each.
 const mostNumbers = 1 << 16
 
-// numbers is the dictionary of a column of doubles, dates or timestamps in a row group: its
+// A numberDict is the dictionary of a column of doubles, dates or timestamps in a row group: its
 // distinct values.
-type numbers struct {
+type numberDict struct {
 	slots  []uint32 // a hash table of indexes into values, plus one; 0 is free; a power of two long, at most half full
 	shift  uint8
 	values []int64
@@ -13,11 +13,11 @@ type numbers struct {
 	plain  bool // too many values are distinct: the pages from here on hold values
 }
 
-func newNumbers() *numbers { return &numbers{slots: make([]uint32, 64), shift: 64 - 6} }
+func newNumberDict() *numberDict { return &numberDict{slots: make([]uint32, 64), shift: 64 - 6} }
 
 // add appends the dictionary indexes of a page's values to ids. It is not ok when the page is to
 // hold the values themselves.
-func (d *numbers) add(ids []uint32, values []int64) (_ []uint32, ok bool) {
+func (d *numberDict) add(ids []uint32, values []int64) (_ []uint32, ok bool) {
 	before := len(d.values)
 	for _, v := range values {
 		i := uint64(v) * prime1 >> d.shift
@@ -53,11 +53,12 @@ func (d *numbers) add(ids []uint32, values []int64) (_ []uint32, ok bool) {
 }
 
 // forget drops the values that the current page added, from an index on, and ends the dictionary.
-func (d *numbers) forget(from int) {
+func (d *numberDict) forget(from int) {
 	d.values, d.plain = d.values[:from], true
 }
 
-func (d *numbers) grow(n int) {
+// grow makes n slots, n being a power of two, and puts the values into them.
+func (d *numberDict) grow(n int) {
 	d.slots = make([]uint32, n)
 	for d.shift = 64; n > 1; n >>= 1 {
 		d.shift--
@@ -73,7 +74,7 @@ func (d *numbers) grow(n int) {
 }
 
 // reset forgets the values and keeps the memory.
-func (d *numbers) reset() {
+func (d *numberDict) reset() {
 	clear(d.slots)
 	d.values, d.sealed, d.plain = d.values[:0], 0, false
 }
@@ -82,4 +83,4 @@ func (d *numbers) reset() {
 const numberBytes = 8 + 3*4
 
 // bytes returns the memory in use.
-func (d *numbers) bytes() int64 { return int64(4*cap(d.slots) + 8*cap(d.values)) }
+func (d *numberDict) bytes() int64 { return int64(4*cap(d.slots) + 8*cap(d.values)) }

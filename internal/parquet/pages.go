@@ -57,8 +57,9 @@ func (w *Writer) seal(g *Group) error {
 // page makes a page of the chunk's column i. Its data is valid until the next call.
 func (w *Writer) page(g *Group, i int) (page, error) {
 	c := g.chunk
-	p := page{rows: c.rows, nulls: c.null[i], encoding: format.Plain}
+	p := page{rows: c.rows, nulls: c.nullCount[i], encoding: format.Plain}
 	w.plain, w.body, w.size = w.plain[:0], w.body[:0], 0
+	// The definition levels.
 	levels := w.levels[:0]
 	if !w.columns[i].Required {
 		levels = appendLevels(levels, c, i)
@@ -67,15 +68,17 @@ func (w *Writer) page(g *Group, i int) (page, error) {
 			levels = levels[:0]
 		}
 	}
+	// The body, in w.body.
 	var err error
 	switch {
 	case p.nulls == p.rows:
-		err = w.general()
+		err = w.compressPlain()
 	case w.columns[i].Type == Text:
-		err = w.texts(&p, g, i)
+		err = w.textBody(&p, g, i)
 	default:
-		err = w.numbers(&p, g.numbers[i], w.present(c, i), i)
+		err = w.numberBody(&p, g.numbers[i], w.nonNull(c, i), i)
 	}
+	// The header, and the definition levels of version 2.
 	w.head = w.dataPageHeader(w.head[:0], p, w.size, len(w.body), len(levels))
 	p.content = len(w.head) + len(levels) + w.size
 	w.head = append(append(w.head, levels...), w.body...)
@@ -83,17 +86,17 @@ func (w *Writer) page(g *Group, i int) (page, error) {
 	return p, err
 }
 
-// general compresses w.plain into w.body with the general codec.
-func (w *Writer) general() (err error) {
+// compressPlain compresses w.plain into w.body with the general codec.
+func (w *Writer) compressPlain() (err error) {
 	w.size = len(w.plain)
-	w.body, err = w.codec.general(w.body[:0], w.plain)
+	w.body, err = w.codec.compress(w.body[:0], w.plain)
 	return err
 }
 
-// present gives the values of column i that aren't NULL.
-func (w *Writer) present(c *chunk, i int) []int64 {
+// nonNull returns the values of column i that aren't NULL.
+func (w *Writer) nonNull(c *chunk, i int) []int64 {
 	values := c.values[i][:c.rows]
-	if c.null[i] == 0 {
+	if c.nullCount[i] == 0 {
 		return values
 	}
 	w.values = w.values[:0]
@@ -123,13 +126,13 @@ const (
 	rawGroups = 16
 )
 
-// texts makes a page of dictionary indexes, or of texts when they hardly repeat.
-func (w *Writer) texts(p *page, g *Group, i int) (err error) {
+// textBody makes the body of a page of dictionary indexes, or of texts when they hardly repeat.
+func (w *Writer) textBody(p *page, g *Group, i int) (err error) {
 	t := g.texts[i]
 	if t.raw {
 		w.plain = append(w.plain, t.plain...)
 		t.plain = t.plain[:0]
-		return w.general()
+		return w.compressPlain()
 	}
 	ids := g.chunk.ids[i][:g.chunk.rows]
 	if p.nulls > 0 {
@@ -148,37 +151,37 @@ func (w *Writer) texts(p *page, g *Group, i int) (err error) {
 		t.end()
 		g.raw[i] = rawGroups
 	}
-	return w.indexes(ids, len(t.order))
+	return w.indexBody(ids, len(t.order))
 }
 
-// indexes makes the body of a page of dictionary indexes.
-func (w *Writer) indexes(ids []uint32, distinct int) (err error) {
+// indexBody makes the body of a page of dictionary indexes.
+func (w *Writer) indexBody(ids []uint32, distinct int) (err error) {
 	w.plain = appendIDs(w.plain, ids, distinct)
 	w.size = len(w.plain)
-	w.body, err = w.codec.indexes(w.body, w.plain)
+	w.body, err = w.codec.compressIndexes(w.body, w.plain)
 	return err
 }
 
-// numbers makes a page of dictionary indexes, or of values.
-func (w *Writer) numbers(p *page, dict *numbers, values []int64, i int) (err error) {
+// numberBody makes the body of a page of dictionary indexes, or of values.
+func (w *Writer) numberBody(p *page, dict *numberDict, values []int64, i int) (err error) {
 	t := w.columns[i].Type
 	p.low, p.high = bounds(t, values)
 	if dict != nil && !dict.plain {
 		if ids, ok := dict.add(w.ids[:0], values); ok {
 			w.ids = ids
 			p.encoding = format.RLEDictionary
-			return w.indexes(ids, len(dict.values))
+			return w.indexBody(ids, len(dict.values))
 		}
 	}
 	if t != Date && len(w.plain) == 0 {
 		var ok bool
-		if w.body, ok = w.codec.words(w.body, values); ok {
+		if w.body, ok = w.codec.compressWords(w.body, values); ok {
 			w.size = 8 * len(values)
 			return nil
 		}
 	}
 	w.plain = appendPlain(w.plain, t, values)
-	return w.general()
+	return w.compressPlain()
 }
 
 // bounds returns the least and the greatest of values. There must be at least one.
@@ -216,9 +219,9 @@ func appendPlain(dst []byte, t Type, values []int64) []byte {
 // appendLevels appends the definition levels of a page: one run when no value, or every one, is
 // NULL, else a bit each.
 func appendLevels(dst []byte, c *chunk, i int) []byte {
-	if c.null[i] == 0 || c.null[i] == c.rows {
+	if c.nullCount[i] == 0 || c.nullCount[i] == c.rows {
 		has := byte(1)
-		if c.null[i] > 0 {
+		if c.nullCount[i] > 0 {
 			has = 0
 		}
 		return append(binary.AppendUvarint(dst, uint64(c.rows)<<1), has)
@@ -234,6 +237,7 @@ func appendLevels(dst []byte, c *chunk, i int) []byte {
 // Page headers are encoded by hand, in Thrift's compact protocol: there is one for every few
 // thousand cells, and parquet-go's encoder would allocate for each.
 
+// The types of fields in Thrift's compact protocol.
 const (
 	thriftI32    = 5
 	thriftStruct = 12

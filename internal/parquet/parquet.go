@@ -188,8 +188,8 @@ func (c *codec) id() format.CompressionCodec {
 	return c.CompressionCodec()
 }
 
-// general compresses any bytes and appends them.
-func (c *codec) general(dst, plain []byte) ([]byte, error) {
+// compress compresses any bytes and appends them: it is the general codec.
+func (c *codec) compress(dst, plain []byte) ([]byte, error) {
 	switch {
 	case c.zstd == nil:
 		return c.Encode(dst, plain)
@@ -199,17 +199,17 @@ func (c *codec) general(dst, plain []byte) ([]byte, error) {
 	return c.zstd.EncodeAll(plain, dst), nil
 }
 
-// indexes compresses the body of a page of dictionary indexes and appends it.
-func (c *codec) indexes(dst, plain []byte) ([]byte, error) {
+// compressIndexes compresses the body of a page of dictionary indexes and appends it.
+func (c *codec) compressIndexes(dst, plain []byte) ([]byte, error) {
 	if c.zstd == nil {
 		return c.Encode(dst, plain)
 	}
 	return c.frames.Bytes(dst, plain), nil
 }
 
-// words compresses numbers of eight bytes each and appends them. It is not ok, and appends nothing,
-// when general is better at them.
-func (c *codec) words(dst []byte, values []int64) (_ []byte, ok bool) {
+// compressWords compresses numbers of eight bytes each and appends them. It is not ok, and appends
+// nothing, when compress is better at them.
+func (c *codec) compressWords(dst []byte, values []int64) (_ []byte, ok bool) {
 	if c.zstd == nil {
 		return dst, false
 	}

@@ -13,10 +13,10 @@ const (
 // goroutine at a time.
 type Pool struct {
 	columns []Column
-	rows    int      // rows of a page
-	row     int64    // size of a row in a chunk, in bits
-	words   []*words // by column; nil where it isn't of texts
-	open    []*Group // those that hold rows
+	rows    int          // rows of a page
+	row     int64        // size of a row in a chunk, in bits
+	words   []*textTable // by column; nil where it isn't of texts
+	open    []*Group     // those that hold rows
 	spill   spill
 
 	// Memory to use again: empty chunks, empty blocks, and a group without rows, whose dictionaries
@@ -29,12 +29,12 @@ type Pool struct {
 // NewPool makes a pool of groups. Each group gathers about chunk bytes of rows, within limits,
 // before it makes pages of them. Dir is the folder for pages that memory has no room for.
 func NewPool(columns []Column, chunk int64, dir string) *Pool {
-	p := &Pool{columns: columns, words: make([]*words, len(columns)), spill: spill{dir: dir}}
+	p := &Pool{columns: columns, words: make([]*textTable, len(columns)), spill: spill{dir: dir}}
 	for i, c := range columns {
 		p.row += 64 + 1
 		if c.Type == Text {
 			p.row -= 32
-			p.words[i] = newWords(0)
+			p.words[i] = newTextTable(0)
 		}
 	}
 	chunk = min(max(chunk, smallestChunk), largestChunk)
@@ -84,8 +84,8 @@ func (p *Pool) Recycle(g *Group) {
 	p.tidy()
 }
 
-// unused is how many bytes of texts must be in no row group before it is worth dropping them.
-const unused = 512 << 10
+// leastUnused is how many bytes of texts must be in no row group before it is worth dropping them.
+const leastUnused = 512 << 10
 
 // tidy drops texts that no row group holds, once there are many.
 func (p *Pool) tidy() {
@@ -98,13 +98,13 @@ func (p *Pool) tidy() {
 			held += g.texts[i].held()
 			texts += len(g.texts[i].order)
 		}
-		if w.bytes() < held+unused {
+		if w.bytes() < held+leastUnused {
 			continue
 		}
 		old := *w
-		*w = *newWords(texts)
+		*w = *newTextTable(texts)
 		for _, g := range p.open {
-			g.texts[i].follow(&old)
+			g.texts[i].reindex(&old)
 		}
 	}
 }

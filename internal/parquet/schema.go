@@ -5,8 +5,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// logical holds parquet-go's descriptions of the types, by Type.
-var logical = [...]parquet.Type{
+// logicalTypes holds parquet-go's descriptions of the types, by Type.
+var logicalTypes = [...]parquet.Type{
 	Text:      parquet.String().Type(),
 	Date:      parquet.Date().Type(),
 	Timestamp: parquet.TimestampAdjusted(parquet.Microsecond, false).Type(),
@@ -22,7 +22,7 @@ func schemaElements(columns []Column) []format.SchemaElement {
 	root.NumChildren.Set(int32(len(columns)))
 	all := []format.SchemaElement{root}
 	for _, c := range columns {
-		t := logical[c.Type]
+		t := logicalTypes[c.Type]
 		e := format.SchemaElement{Name: c.Name}
 		e.Type.Set(*t.PhysicalType())
 		e.RepetitionType.Set(format.Optional)

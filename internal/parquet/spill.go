@@ -17,12 +17,12 @@ type spill struct {
 	read []byte   // buffer of data
 }
 
-// least is the number of bytes below which a group's pages aren't worth a write.
-const least = arenaBlock
+// leastSpilled is the number of bytes below which a group's pages aren't worth a write.
+const leastSpilled = arenaBlock
 
 // take moves a group's pages to the disk.
 func (s *spill) take(g *Group) error {
-	if g.pages.held < least {
+	if g.pages.held < leastSpilled {
 		return nil
 	}
 	if err := s.write(g); err != nil {

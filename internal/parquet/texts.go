@@ -11,7 +11,7 @@ import (
 // much the same texts, so they share one table to look them up (words), but each has its own
 // dictionary indexes.
 type Texts struct {
-	words *words
+	words *textTable // of the pool
 	// The text's index in the dictionary plus one, by its index in words; 0, or no element, for a
 	// text that isn't in the dictionary.
 	ids       []uint32
@@ -42,12 +42,12 @@ func (t *Texts) ID(text []byte) (id uint32, hash uint64, ok bool) {
 func (t *Texts) add(word uint32) (id uint32) {
 	id = uint32(len(t.order))
 	t.order = append(t.order, word)
-	t.find(word, id)
+	t.setID(word, id)
 	return id
 }
 
-// find makes ID find a text, by its index in words, under a dictionary index.
-func (t *Texts) find(word, id uint32) {
+// setID has ID return a dictionary index for the text of an index in words.
+func (t *Texts) setID(word, id uint32) {
 	if n := int(word) + 1 - len(t.ids); n > 0 {
 		t.ids = append(t.ids, make([]uint32, n)...)
 	}
@@ -79,15 +79,15 @@ func (t *Texts) Append(text []byte) bool {
 	return true
 }
 
-// follow moves the dictionary's texts from the old table of words to the new one, t.words, with
-// their new indexes.
-func (t *Texts) follow(old *words) {
+// reindex moves the dictionary's texts from the old table to the new one, t.words, with their new
+// indexes.
+func (t *Texts) reindex(old *textTable) {
 	t.ids = nil
 	for id, word := range t.order {
 		word, _, _ = t.words.ID(old.text(word))
 		t.order[id] = word
 		if !t.raw {
-			t.find(word, uint32(id))
+			t.setID(word, uint32(id))
 		}
 	}
 }

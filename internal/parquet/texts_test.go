@@ -12,7 +12,7 @@ import (
 func TestKeysOfAnySize(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for range 3000 {
-		d := newWords(0)
+		d := newTextTable(0)
 		for range 4 {
 			x, y := string(rune(r.IntN(128))), string(rune(r.IntN(128)))
 			for _, text := range []string{x, x + x + x + "\x00\x00\x00", x + y, x + y + y,

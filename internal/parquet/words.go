@@ -8,27 +8,27 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// words holds the distinct texts of one column, in all row groups of a pool, each with an index. A
-// text is checked to be UTF-8 when it is added. There is one table for all row groups, because it
-// stays in a core's cache also where the days of an answer are mixed.
-type words struct {
-	slots []slot // a hash table; a power of two long, at most half full
-	shift uint8  // 64 less the number of bits of an index into slots
-	ends  []uint32
-	data  []byte // the texts one after the other; the text with index i ends at ends[i]
+// A textTable holds the distinct texts of one column, in all row groups of a pool, each with an
+// index. A text is checked to be UTF-8 when it is added. There is one table for all row groups,
+// because it stays in a core's cache also where the days of an answer are mixed.
+type textTable struct {
+	slots []slot   // a hash table; a power of two long, at most half full
+	shift uint8    // 64 less the number of bits of an index into slots
+	ends  []uint32 // by index; see data
+	data  []byte   // the texts one after the other; the text with index i ends at ends[i]
 }
 
 // slot holds what a lookup needs to know about a text. It takes half a cache line, so that one
 // lookup loads one line.
 type slot struct {
-	key   uint64
+	key   uint64 // see textKey
 	hash  uint64 // XXH64
 	id    uint32 // the index plus one; 0 for a free slot
 	start uint32 // in data
 	size  uint32
 }
 
-const fewestSlots = 64
+const fewestSlots = 64 // of a new table
 
 // The primes of XXH64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
 const (
@@ -39,20 +39,21 @@ const (
 	prime5 = 0x27D4EB2F165667C5
 )
 
-// newWords makes a table with room for so many texts.
-func newWords(texts int) *words {
-	w := new(words)
+// newTextTable makes a table with room for so many texts.
+func newTextTable(texts int) *textTable {
+	w := new(textTable)
 	w.resize(max(fewestSlots, 1<<bits.Len(uint(2*texts))))
 	return w
 }
 
-func (w *words) resize(n int) {
+// resize makes n free slots, n being a power of two.
+func (w *textTable) resize(n int) {
 	w.slots = make([]slot, n)
 	w.shift = uint8(64 - bits.TrailingZeros(uint(n)))
 }
 
 // text returns the text with an index.
-func (w *words) text(id uint32) []byte {
+func (w *textTable) text(id uint32) []byte {
 	begin := uint32(0)
 	if id > 0 {
 		begin = w.ends[id-1]
@@ -62,7 +63,7 @@ func (w *words) text(id uint32) []byte {
 
 // ID finds or adds a text, and returns its index and its XXH64. It is not ok when the text isn't
 // valid UTF-8.
-func (w *words) ID(text []byte) (id uint32, hash uint64, ok bool) {
+func (w *textTable) ID(text []byte) (id uint32, hash uint64, ok bool) {
 	key := textKey(text)
 	i := w.place(key, len(text))
 	mask := len(w.slots) - 1
@@ -92,11 +93,12 @@ func (w *words) ID(text []byte) (id uint32, hash uint64, ok bool) {
 }
 
 // place returns the index of the slot where the search for a text begins.
-func (w *words) place(key uint64, size int) int {
+func (w *textTable) place(key uint64, size int) int {
 	return int((key + uint64(size)) * prime1 >> w.shift)
 }
 
-func (w *words) grow() {
+// grow doubles the slots, and puts the texts into the new ones.
+func (w *textTable) grow() {
 	old := w.slots
 	w.resize(2 * len(old))
 	mask := len(w.slots) - 1
@@ -158,6 +160,6 @@ func sameText(a, b []byte) bool {
 const wordBytes = 2*32 + 4
 
 // bytes returns the memory in use.
-func (w *words) bytes() int64 {
+func (w *textTable) bytes() int64 {
 	return int64(32*cap(w.slots) + 4*cap(w.ends) + cap(w.data))
 }

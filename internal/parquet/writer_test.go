@@ -328,7 +328,7 @@ func TestBoundsOfLongTexts(t *testing.T) {
 
 // Texts that aren't UTF-8 are refused, in a dictionary or not.
 func TestTextsAreUTF8(t *testing.T) {
-	texts := Texts{words: newWords(0)}
+	texts := Texts{words: newTextTable(0)}
 	if _, _, ok := texts.ID([]byte("a\xff")); ok || texts.Append([]byte("a\xff")) {
 		t.Error("bytes that aren't UTF-8 are taken")
 	}

@@ -13,15 +13,19 @@ type matches struct {
 	codes  []byte   // the Match_Length_Code of each match
 	extra  []uint16 // each length less the least length of its code
 	counts [codesOfMatches]int
-	norm   [codesOfMatches]int // counts scaled to a sum of 1<<stateBits
-	states [1 << stateBits]uint16
-	delta  [codesOfMatches]struct{ bits, state int32 }
+	norm   [codesOfMatches]int    // counts scaled to a sum of 1<<stateBits
+	states [1 << stateBits]uint16 // the next states, those of each code one after the other
+
+	// By code: what libzstd calls deltaNbBits and deltaFindState. A state plus bits, shifted right
+	// by 16, is how many of the state's bits are written; the others plus state are the next one's
+	// index.
+	delta [codesOfMatches]struct{ bits, state int32 }
 }
 
 const (
-	codesOfMatches = 53
-	stateBits      = 8
-	shortestMatch  = 3
+	codesOfMatches = 53 // RFC 8878, 3.1.1.3.2.1.1
+	stateBits      = 8  // the logarithm to base 2 of the number of states
+	shortestMatch  = 3  // bytes
 )
 
 // The least length of each code from 32 on, and the number of extra bits that say how much is added
@@ -54,7 +58,7 @@ func (m *matches) add(length int) {
 // append appends the sequences section (RFC 8878, 3.1.1.3.2). Every sequence has the given codes
 // for literal length and offset; neither may take extra bits.
 func (m *matches) append(dst []byte, literals, offset byte) []byte {
-	dst = sequences(dst, len(m.codes))
+	dst = appendCount(dst, len(m.codes))
 	if m.counts[m.codes[0]] == len(m.codes) {
 		dst = append(dst, alikeSequences, literals, offset, m.codes[0])
 		return m.bits(dst, 0)
@@ -64,18 +68,18 @@ func (m *matches) append(dst []byte, literals, offset byte) []byte {
 	return m.bits(m.table(append(dst, matchesByTable, literals, offset)), stateBits)
 }
 
-// sequences appends Number_of_Sequences.
-func sequences(dst []byte, n int) []byte {
+// appendCount appends Number_of_Sequences.
+func appendCount(dst []byte, n int) []byte {
 	if n < 128 {
 		return append(dst, byte(n))
 	}
 	return append(dst, byte(n>>8+128), byte(n))
 }
 
-// alike appends the sequences section of n matches of one length between 3 and 34 bytes. The codes
-// of such lengths have no extra bits, so the bitstream consists of nothing but its end mark.
-func alike(dst []byte, n, length int, literals, offset byte) []byte {
-	return append(sequences(dst, n), alikeSequences, literals, offset, byte(length-shortestMatch), 1)
+// appendAlike appends the sequences section of n matches of one length between 3 and 34 bytes. The
+// codes of such lengths have no extra bits, so the bitstream consists of nothing but its end mark.
+func appendAlike(dst []byte, n, length int, literals, offset byte) []byte {
+	return append(appendCount(dst, n), alikeSequences, literals, offset, byte(length-shortestMatch), 1)
 }
 
 // scale makes the counts add up to the number of states, with at least one for each code in use.

@@ -130,7 +130,7 @@ func (p *Packer) block(dst, content []byte, last int) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0)
 	if len(content) >= fewestBytes {
-		dst = append(p.text(dst, content), 0)
+		dst = append(p.appendLiterals(dst, content), 0)
 		if size := len(dst) - at - 3; size < len(content) {
 			putBlockHeader(dst[at:], last, compressedBlock, size)
 			return dst
@@ -140,8 +140,8 @@ func (p *Packer) block(dst, content []byte, last int) []byte {
 	return append(dst[:at+3], content...)
 }
 
-// text appends a literals section, in the shortest form: RFC 8878, 3.1.1.3.1.
-func (p *Packer) text(dst, content []byte) []byte {
+// appendLiterals appends a literals section, in the shortest form: RFC 8878, 3.1.1.3.1.
+func (p *Packer) appendLiterals(dst, content []byte) []byte {
 	var out []byte
 	err := huff0.ErrIncompressible
 	p.huffman.Reuse = huff0.ReusePolicyNone
@@ -152,16 +152,16 @@ func (p *Packer) text(dst, content []byte) []byte {
 	}
 	switch {
 	case errors.Is(err, huff0.ErrUseRLE):
-		return append(textHeader(dst, rleLiterals, len(content)), content[0])
+		return append(plainHeader(dst, rleLiterals, len(content)), content[0])
 	case err != nil || len(out)+5 >= len(content):
-		return append(textHeader(dst, rawLiterals, len(content)), content...)
+		return append(plainHeader(dst, rawLiterals, len(content)), content...)
 	}
-	return append(codedHeader(dst, len(content), len(out)), out...)
+	return append(huffmanHeader(dst, len(content), len(out)), out...)
 }
 
-// textHeader appends the Literals_Section_Header of raw literals, or of one byte that is repeated:
+// plainHeader appends the Literals_Section_Header of raw literals, or of one byte that is repeated:
 // RFC 8878, 3.1.1.3.1.1.
-func textHeader(dst []byte, kind, size int) []byte {
+func plainHeader(dst []byte, kind, size int) []byte {
 	switch {
 	case size < 1<<5:
 		return append(dst, byte(kind|size<<3))
@@ -172,9 +172,9 @@ func textHeader(dst []byte, kind, size int) []byte {
 	return append(dst, byte(v), byte(v>>8), byte(v>>16))
 }
 
-// codedHeader appends the Literals_Section_Header of literals in Huffman codes: of one stream below
-// 1024 bytes, of four streams from there on.
-func codedHeader(dst []byte, size, coded int) []byte {
+// huffmanHeader appends the Literals_Section_Header of literals in Huffman codes: of one stream
+// below 1024 bytes, of four streams from there on.
+func huffmanHeader(dst []byte, size, coded int) []byte {
 	format, width := uint64(3), 18
 	switch most := bits.Len(uint(max(size, coded))); {
 	case size < 1024:
@@ -204,6 +204,7 @@ func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 		}
 		last = v
 	}
+	// How many bytes of each value are literals.
 	width := max(1, (bits.Len64(all)+7)/8)
 	if width > 5 || len(values) < fewestWords || len(values) > largestBlock/8 {
 		return dst, false
@@ -215,6 +216,7 @@ func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 	// differ, about a bit each: where few values repeat, or a value is a byte or two, that doesn't
 	// pay.
 	runs := width > 2 && repeats > len(values)/4 || repeats > len(values)*7/8
+	// The second block: literals, and then matches.
 	rest := values[2:]
 	need := len(rest)*width + 8
 	if cap(p.literals) < need {
@@ -227,7 +229,7 @@ func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 			binary.LittleEndian.PutUint64(literals[n:], uint64(v))
 			n += width
 		}
-		dst = alike(p.text(append(dst, 0, 0, 0), literals[:n]), len(rest), 8-width, byte(width), 0)
+		dst = appendAlike(p.appendLiterals(append(dst, 0, 0, 0), literals[:n]), len(rest), 8-width, byte(width), 0)
 		putBlockHeader(dst[at:], 1, compressedBlock, len(dst)-at-3)
 		return dst, true
 	}
@@ -242,7 +244,7 @@ func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 		p.matches.add(8*times - width)
 		i += times
 	}
-	dst = p.text(append(dst, 0, 0, 0), literals[:n])
+	dst = p.appendLiterals(append(dst, 0, 0, 0), literals[:n])
 	dst = p.matches.append(dst, byte(width), 0)
 	putBlockHeader(dst[at:], 1, compressedBlock, len(dst)-at-3)
 	return dst, true
@@ -253,7 +255,7 @@ func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 // then on it is the first of them.
 func firstWords(dst []byte, first, second int64, width int) []byte {
 	at := len(dst)
-	dst = textHeader(append(dst, 0, 0, 0), rawLiterals, 8+width)
+	dst = plainHeader(append(dst, 0, 0, 0), rawLiterals, 8+width)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(first))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(second))[:len(dst)+width]
 	// Its offset code has an extra bit.
