@@ -25,7 +25,7 @@ const (
 var Reasons = []string{Denied, Conflict, Schema, Failed, Stale, HeldBack, Unreconciled, ChangedAfterFinal, NotTaken,
 	Resolved}
 
-// titles are the reasons in words.
+// titles are the reasons in words, as a message has them in front of a range. Resolved has none.
 var titles = map[string]string{
 	Failed: "failed", Stale: "missing", HeldBack: "an answer is held back",
 	Unreconciled: "differs from the service's totals", ChangedAfterFinal: "changed after being final",
@@ -36,7 +36,7 @@ var titles = map[string]string{
 // A Problem is something wrong with a job.
 type Problem struct {
 	Job, Reason   string
-	From, Through string // the range: dates of partitions; empty: the job as a whole
+	From, Through string // the range: dates of its first and last partition; empty: the job as a whole
 	Before, After string // the partitions beside the range; empty: there is none
 	Count         int    // of partitions, or units
 	What          string // in words, such as the worst difference; it may be empty
@@ -85,10 +85,10 @@ type Item struct {
 
 // item returns the incident as an item of a message.
 func (i *incident) item() Item {
-	if i.now == nil {
-		return Item{Problem{Job: i.Job, Reason: i.Reason, From: i.From, Through: i.Through}, i.Kind, i.name()}
+	if i.problem == nil {
+		return Item{Problem{Job: i.Job, Reason: i.Reason, From: i.From, Through: i.Through}, i.Kind, i.messageID()}
 	}
-	return Item{*i.now, i.Kind, i.name()}
+	return Item{*i.problem, i.Kind, i.messageID()}
 }
 
 // line returns the incident as a line of a message, with the commands to type below it.

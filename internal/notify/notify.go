@@ -42,16 +42,16 @@ type News struct {
 	Ledger    *ledger.Ledger
 	Run       string
 	Began     time.Time
-	Jobs      []string        // jobs that the run has looked at; problems of other jobs aren't taken to be over
+	Jobs      []string        // jobs that the run has inspected; problems of other jobs aren't taken to be over
 	Calm      map[string]bool // those of Jobs that the run ended without a failure
 	Shared    map[string]bool // jobs on which other processes may still have work to do
 	Problems  []Problem
 	Running   []Problem // what is being fetched by another process: whether anything is wrong with it isn't known
 	Receivers []Receiver
-	Link      string
+	Link      string // address of the console; empty: there is none
 	Now       time.Time
 
-	by string // this process, as in incident.By
+	process string // this process, as in incident.By
 }
 
 // document returns the ledger's document that holds the incidents.
@@ -68,7 +68,7 @@ func Send(ctx context.Context, n News) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), RunTime)
 	defer cancel()
-	n.by = n.Run + " " + rand.Text()
+	n.process = n.Run + " " + rand.Text()
 	d := document(n.Ledger)
 	var mine []*incident
 	err := d.Change(ctx, change(func(all *incidents) { mine = n.compare(all) }))

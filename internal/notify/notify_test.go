@@ -267,7 +267,7 @@ func TestWhatOthersAreAtWorkOn(t *testing.T) {
 		{time.Hour, true, []Problem{one, two}, ""},
 		{time.Hour, false, []Problem{two}, "opened stale 2026-01-08"},
 		{time.Hour, true, []Problem{one, two}, ""},
-		{ripe, true, []Problem{one, two}, "opened stale 2026-01-05"},
+		{suspectTime, true, []Problem{one, two}, "opened stale 2026-01-05"},
 		{time.Hour, true, nil, "resolved stale 2026-01-05, resolved stale 2026-01-08"},
 	} {
 		at = at.Add(c.after)

@@ -20,8 +20,7 @@ type Poster struct{ http.Client }
 
 // NewPoster makes a Poster.
 func NewPoster() *Poster {
-	return &Poster{http.Client{CheckRedirect: func(*http.Request,
-		[]*http.Request) error {
+	return &Poster{http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}}
 }
@@ -38,7 +37,7 @@ func (p *Poster) Post(ctx context.Context, to, key string, content any) error {
 		}
 	}
 	for {
-		wait, err := p.once(ctx, to, key, body)
+		wait, err := p.postOnce(ctx, to, key, body)
 		if end, bounded := ctx.Deadline(); wait == 0 || bounded && time.Until(end) < wait {
 			return err
 		}
@@ -50,8 +49,9 @@ func (p *Poster) Post(ctx context.Context, to, key string, content any) error {
 	}
 }
 
-// once sends one request, and returns how long to wait before the next attempt; 0: there is none.
-func (p *Poster) once(ctx context.Context, to, key string, body []byte) (time.Duration, error) {
+// postOnce sends one request, and returns how long to wait before the next attempt; 0: there is
+// none.
+func (p *Poster) postOnce(ctx context.Context, to, key string, body []byte) (time.Duration, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
 		return 0, errors.New("its address isn't understood")
@@ -97,7 +97,7 @@ func (p *Poster) Heartbeat(address string) (func(ctx context.Context, what strin
 		// The address isn't shown: it may be a secret all the same.
 		return nil, errors.New("heartbeat: what is referred to isn't an address such as https://hc-ping.com/UUID")
 	}
-	if err := encrypted(at); err != nil {
+	if err := requireEncryption(at); err != nil {
 		return nil, fmt.Errorf("heartbeat: %w", err)
 	}
 	return func(ctx context.Context, what string) error {

@@ -25,7 +25,7 @@ func Sender(address string) (func(context.Context, Message) error, error) {
 	case at.Scheme != "http" && at.Scheme != "https":
 		return nil, fmt.Errorf("an address with %s:// isn't known; want https://, smtp:// or smtps://", at.Scheme)
 	}
-	if err := encrypted(at); err != nil {
+	if err := requireEncryption(at); err != nil {
 		return nil, err
 	}
 	to, bodies := formOf(at)
@@ -40,9 +40,9 @@ func Sender(address string) (func(context.Context, Message) error, error) {
 	}, nil
 }
 
-// encrypted refuses an address of plain HTTP on another machine, unless the address has a parameter
-// that allows it. It removes that parameter from the address.
-func encrypted(at *url.URL) error {
+// requireEncryption refuses an address of plain HTTP on another machine, unless the address has a
+// parameter that allows it. It removes that parameter from the address.
+func requireEncryption(at *url.URL) error {
 	q := at.Query()
 	allowed := q.Get(address.InsecureKey) == "true"
 	if q.Has(address.InsecureKey) {
@@ -59,7 +59,7 @@ func encrypted(at *url.URL) error {
 // bodies of a message in the service's form. An address of no known service gets the message and
 // all that it was made of.
 func formOf(at *url.URL) (to string, bodies func(Message) []any) {
-	host, path, body := at.Hostname(), at.Path, plain
+	host, path, body := at.Hostname(), at.Path, otherReceiver
 	switch {
 	case strings.HasSuffix(path, "/v2/enqueue"): // PagerDuty's; its key is in the content
 		bare := *at
@@ -141,8 +141,8 @@ func pagerDuty(key string, m Message) (events []any) {
 	return events
 }
 
-// plain returns the body for any other receiver, which reads JSON.
-func plain(m Message) any {
+// otherReceiver returns the body for any other receiver, which reads JSON.
+func otherReceiver(m Message) any {
 	list := []any{}
 	for _, i := range m.Items {
 		list = append(list, object{

@@ -24,12 +24,12 @@ func threeIncidents() Message {
 	n := News{Link: "https://status.example.com"}
 	return n.message([]*incident{
 		{Job: "daily", Reason: Stale, ID: "2026-01-05", Kind: opened,
-			now: &Problem{Job: "daily", Reason: Stale, From: "2026-01-05", Through: "2026-01-07", Count: 3,
+			problem: &Problem{Job: "daily", Reason: Stale, From: "2026-01-05", Through: "2026-01-07", Count: 3,
 				What: "<!channel> & co", Do: "reportferry gaps daily"}},
-		{Job: "daily", Reason: Denied, Kind: opened, now: &Problem{Job: "daily", Reason: Denied, Count: 1,
+		{Job: "daily", Reason: Denied, Kind: opened, problem: &Problem{Job: "daily", Reason: Denied, Count: 1,
 			Do: "reportferry check daily"}},
 		{Job: "weekly", Reason: Failed, ID: "2026-01-01", Kind: resolved,
-			now: &Problem{Job: "weekly", Reason: Failed, From: "2026-01-01"}},
+			problem: &Problem{Job: "weekly", Reason: Failed, From: "2026-01-01"}},
 	})
 }
 
