@@ -44,26 +44,26 @@ func (t *Telemetry) Close(ctx context.Context) {
 
 // onceHandler logs each message once, because what can't be sent fails again every few seconds.
 type onceHandler struct {
-	log  *slog.Logger
-	mu   sync.Mutex
-	seen map[string]bool
+	log    *slog.Logger
+	mu     sync.Mutex
+	logged map[string]bool // by message
 }
 
 // addresses matches URLs. They contain user names, passwords and parameters, which may be secret.
 var addresses = lazy.Regexp(`https?://[^\s"]+`)
 
-// silence makes the library's errors be logged, each once and without addresses, instead of
+// logErrorsOnce makes the library's errors be logged, each once and without addresses, instead of
 // printed.
-func silence(log *slog.Logger) {
-	otel.SetErrorHandler(&onceHandler{log: log, seen: map[string]bool{}})
+func logErrorsOnce(log *slog.Logger) {
+	otel.SetErrorHandler(&onceHandler{log: log, logged: map[string]bool{}})
 }
 
 // Handle logs an error.
 func (t *onceHandler) Handle(err error) {
 	text := addresses().ReplaceAllString(err.Error(), "[address]")
 	t.mu.Lock()
-	again := t.seen[text] || len(t.seen) > 100
-	t.seen[text] = true
+	again := t.logged[text] || len(t.logged) > 100
+	t.logged[text] = true
 	t.mu.Unlock()
 	if !again {
 		t.log.Warn("telemetry could not be sent; the run itself isn't affected", "error", text)

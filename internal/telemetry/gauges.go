@@ -27,18 +27,20 @@ const (
 // A gauge is a number that is reported for each table.
 type gauge struct {
 	name, unit, means string
-	of                func(s console.JobStatus, now time.Time) (value float64, known bool)
+	// value returns the number of a table; it isn't reported where known is false.
+	value func(s console.JobStatus, now time.Time) (value float64, known bool)
 }
 
-// counted returns a gauge whose value is known whenever the table can be inspected.
-func counted(name, means string, count func(console.JobStatus) int) gauge {
+// partitionGauge returns a gauge of partitions, whose value is known whenever the table can be
+// inspected.
+func partitionGauge(name, means string, count func(console.JobStatus) int) gauge {
 	return gauge{name, "{partition}", means, func(s console.JobStatus, _ time.Time) (float64, bool) {
 		return float64(count(s)), s.Err == nil && s.Inspect != nil
 	}}
 }
 
-// ofTables lists the gauges that are reported for each table.
-var ofTables = []gauge{
+// tableGauges lists the gauges that are reported for each table.
+var tableGauges = []gauge{
 	{"table.readable", "", "1 when the ledger's records of the table can be read, else 0.",
 		func(s console.JobStatus, _ time.Time) (float64, bool) {
 			if s.Err != nil {
@@ -54,32 +56,31 @@ var ofTables = []gauge{
 		func(s console.JobStatus, _ time.Time) (float64, bool) {
 			return float64(s.Success.Unix()), !s.Success.IsZero()
 		}},
-	counted("table.missing_partitions", "Partitions that a fetch would bring by now.",
+	partitionGauge("table.missing_partitions", "Partitions that a fetch would bring by now.",
 		func(s console.JobStatus) int { return s.State.Missing() }),
-	counted("table.due_partitions", "Partitions that a run would fetch now.",
+	partitionGauge("table.due_partitions", "Partitions that a run would fetch now.",
 		func(s console.JobStatus) int { return len(s.State.Due) }),
-	counted("table.wrong_partitions", "Partitions that something is wrong with, as the command status says it.",
+	partitionGauge("table.wrong_partitions", "Partitions that something is wrong with, as the command status says it.",
 		func(s console.JobStatus) int { return status.Wrong(s.State.Problems) }),
-	counted("table.unreconciled_partitions", "Partitions whose rows differ from the service's totals.",
+	partitionGauge("table.unreconciled_partitions", "Partitions whose rows differ from the service's totals.",
 		func(s console.JobStatus) int { return status.Count(s.State.Problems, status.Differing...) }),
-	counted("table.held_back_partitions",
+	partitionGauge("table.held_back_partitions",
 		"Partitions of which the newest answer isn't published, because it takes good rows away.",
 		func(s console.JobStatus) int { return status.Count(s.State.Problems, status.HeldBack...) }),
-	counted("table.changed_after_final_partitions", "Partitions whose numbers changed after they had been final.",
-		func(s console.JobStatus) int {
-			return status.Count(s.State.Problems, status.Moved...)
-		}),
+	partitionGauge("table.changed_after_final_partitions",
+		"Partitions whose numbers changed after they had been final.",
+		func(s console.JobStatus) int { return status.Count(s.State.Problems, status.Moved...) }),
 	{"table.leased_partitions", "{partition}", "Due partitions of the table that a run has leased now.",
 		func(s console.JobStatus, _ time.Time) (float64, bool) {
 			return float64(s.State.Held), s.Err == nil && s.Inspect != nil
 		}},
 }
 
-// settled lists the states of pushed records, and how to get the number of a file's records in
+// recordStates lists the states of pushed records, and how to get the number of a file's records in
 // each.
-var settled = []struct {
+var recordStates = []struct {
 	state string
-	of    func(outbox.File) int64
+	count func(outbox.File) int64
 }{
 	{"pending", func(f outbox.File) int64 { return f.Pending }},
 	{"accepted", func(f outbox.File) int64 { return f.Accepted }},
@@ -109,8 +110,9 @@ func (t *Telemetry) gauges(meter metric.Meter) error {
 		all, errs = append(all, g), append(errs, err)
 		return g
 	}
-	made := make([]metric.Float64ObservableGauge, len(ofTables))
-	for i, g := range ofTables {
+	// The instruments.
+	made := make([]metric.Float64ObservableGauge, len(tableGauges))
+	for i, g := range tableGauges {
 		made[i] = observable(g.name, g.unit, g.means)
 	}
 	records := observable("outbox.records", "{record}",
@@ -118,26 +120,27 @@ func (t *Telemetry) gauges(meter metric.Meter) error {
 			"content.")
 	unlisted := observable("jobs.unlisted", "{job}",
 		"Jobs without numbers of their own, because there are more than a thousand.")
+	// The callback that reports their values.
 	_, err := meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		see := t.see.Load()
 		if see == nil {
 			return nil
 		}
 		list, now := (*see)(ctx), time.Now()
-		shown := worst(list)
+		shown := mostTroubled(list)
 		o.ObserveFloat64(unlisted, float64(len(list)-len(shown)))
 		for _, s := range shown {
 			job := attribute.String("job.name", s.Name) // not "job", which Prometheus uses for the scraped target
-			for i, g := range ofTables {
-				if value, known := g.of(s, now); known {
+			for i, g := range tableGauges {
+				if value, known := g.value(s, now); known {
 					o.ObserveFloat64(made[i], value, metric.WithAttributes(job))
 				}
 			}
 			if s.Files == nil || s.Err != nil {
 				continue
 			}
-			for _, state := range settled {
-				o.ObserveFloat64(records, float64(sum(s.Pushed, state.of)),
+			for _, state := range recordStates {
+				o.ObserveFloat64(records, float64(sum(s.Pushed, state.count)),
 					metric.WithAttributes(job, attribute.String("state", state.state)))
 			}
 		}
@@ -146,9 +149,9 @@ func (t *Telemetry) gauges(meter metric.Meter) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// worst returns the jobs that get series of their own: all of them or, if there are too many, those
-// with the most trouble.
-func worst(list []console.JobStatus) []console.JobStatus {
+// mostTroubled returns the jobs that get series of their own: all of them or, if there are too
+// many, those with the most trouble.
+func mostTroubled(list []console.JobStatus) []console.JobStatus {
 	if len(list) <= mostJobs {
 		return list
 	}
@@ -170,9 +173,9 @@ func worst(list []console.JobStatus) []console.JobStatus {
 
 // sum adds up a number of the files in their latest content. Earlier contents of a file don't
 // count.
-func sum(files []outbox.File, of func(outbox.File) int64) (n int64) {
+func sum(files []outbox.File, count func(outbox.File) int64) (n int64) {
 	for _, f := range outbox.Latest(files) {
-		n += of(f)
+		n += count(f)
 	}
 	return n
 }

@@ -12,13 +12,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// about returns the attributes of this process. Those that the user sets in
+// attributes returns the attributes of this process. Those that the user sets in
 // OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME take precedence.
-func (t *Telemetry) about(ctx context.Context, o Options) *resource.Resource {
+func (t *Telemetry) attributes(ctx context.Context, o Options) *resource.Resource {
 	ours := append([]attribute.KeyValue{attribute.String("service.name", "reportferry"),
 		attribute.String("service.version", o.Version)}, o.Process...)
 	r, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(ours...), resource.WithFromEnv())
-	t.can("OTEL_RESOURCE_ATTRIBUTES", err) // r has those attributes that could be read
+	t.usable("OTEL_RESOURCE_ATTRIBUTES", err) // r has those attributes that could be read
 	return r
 }
 

@@ -35,22 +35,22 @@ import (
 // A Telemetry holds the exporters that were started. A nil one exports nothing.
 type Telemetry struct {
 	recorder *step.Recorder
-	see      atomic.Pointer[func(context.Context) []console.JobStatus] // nil: the gauges tell nothing
+	see      atomic.Pointer[func(context.Context) []console.JobStatus] // see Watch; nil: the gauges report nothing
 	logs     slog.Handler                                              // nil: logs aren't sent
-	parent   trace.SpanContext
-	log      *slog.Logger
-	stop     []func(context.Context) error
+	parent   trace.SpanContext                                         // the span that started this process
+	log      *slog.Logger                                              // gets warnings
+	stop     []func(context.Context) error                             // sends what is left, one for each exporter
 }
 
 // Options say what process this is.
 type Options struct {
 	Getenv  func(string) string
 	Version string
-	Process []attribute.KeyValue // what the platform calls it
-	// Of its first trace, so that all tasks of an execution are in one; zero: a random one.
+	Process []attribute.KeyValue // what the platform says of the process
+	// ID of the first trace, so that all tasks of an execution are in one; zero: a random one.
 	Trace    trace.TraceID
 	Reason   func(error) string // the word for the kind of an error
-	Log      *slog.Logger       // is told what could not be sent
+	Log      *slog.Logger       // gets warnings of what could not be sent
 	Scrape   sdkmetric.Reader   // reads the metrics for GET /metrics; nil: nobody does
 	ManyRuns bool               // the process does many runs, and each is a trace of its own
 }
@@ -76,15 +76,15 @@ func Start(ctx context.Context, o Options) (t *Telemetry, err error) {
 	if !traces && !metrics && !logs && o.Scrape == nil {
 		return nil, nil
 	}
-	silence(o.Log)
+	logErrorsOnce(o.Log)
 	t = &Telemetry{log: o.Log}
-	about := t.about(ctx, o)
+	about := t.attributes(ctx, o)
 	if !o.ManyRuns {
 		t.parent = parent(ctx, o.Getenv)
 	}
 	steps := step.Options{Traces: notraces.NewTracerProvider(), Metrics: nometrics.NewMeterProvider(), Reason: o.Reason}
 	if traces {
-		if exporter, err := autoexport.NewSpanExporter(ctx); t.can("OTEL_TRACES_EXPORTER", err) {
+		if exporter, err := autoexport.NewSpanExporter(ctx); t.usable("OTEL_TRACES_EXPORTER", err) {
 			p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about),
 				sdktrace.WithIDGenerator(&ids{first: o.Trace}))
 			steps.Traces, t.stop = p, append(t.stop, p.Shutdown)
@@ -97,7 +97,7 @@ func Start(ctx context.Context, o Options) (t *Telemetry, err error) {
 		steps.Metrics, t.stop = p, append(t.stop, p.Shutdown)
 	}
 	if logs {
-		if exporter, err := autoexport.NewLogExporter(ctx); t.can("OTEL_LOGS_EXPORTER", err) {
+		if exporter, err := autoexport.NewLogExporter(ctx); t.usable("OTEL_LOGS_EXPORTER", err) {
 			p := sdklog.NewLoggerProvider(sdklog.WithResource(about),
 				sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)))
 			t.logs, t.stop = otelslog.NewHandler("reportferry", otelslog.WithLoggerProvider(p)),
@@ -110,21 +110,21 @@ func Start(ctx context.Context, o Options) (t *Telemetry, err error) {
 	return t, t.gauges(steps.Metrics.Meter("github.com/reportferry/reportferry"))
 }
 
-// can tells whether something could be started, and warns when it couldn't.
-func (t *Telemetry) can(variable string, err error) bool {
+// usable tells whether what a variable asks for could be started, and warns when it couldn't.
+func (t *Telemetry) usable(variable string, err error) bool {
 	if err != nil {
 		t.log.Warn(variable+" can't be followed, so that is left out; the run itself isn't affected", "error", err)
 	}
 	return err == nil
 }
 
-// readers are those of the metrics: who scrapes, and who sends them.
+// readers returns the readers of the metrics: the one that is scraped, and the one that sends them.
 func (t *Telemetry) readers(ctx context.Context, sent bool, scrape sdkmetric.Reader) (options []sdkmetric.Option) {
 	if scrape != nil {
 		options = append(options, sdkmetric.WithReader(scrape))
 	}
 	if sent {
-		if reader, err := autoexport.NewMetricReader(ctx); t.can("OTEL_METRICS_EXPORTER", err) {
+		if reader, err := autoexport.NewMetricReader(ctx); t.usable("OTEL_METRICS_EXPORTER", err) {
 			options = append(options, sdkmetric.WithReader(reader))
 		}
 	}

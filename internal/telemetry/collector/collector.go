@@ -53,8 +53,8 @@ func Start(t testing.TB) *Collector {
 	return c
 }
 
-// take keeps the body of a request and decodes it with understand.
-func (c *Collector) take(r *http.Request, understand func([]byte) error) error {
+// take keeps the body of a request, and has decode read it.
+func (c *Collector) take(r *http.Request, decode func([]byte) error) error {
 	body := io.Reader(r.Body)
 	if r.Header.Get("Content-Encoding") == "gzip" {
 		z, err := gzip.NewReader(body)
@@ -71,9 +71,10 @@ func (c *Collector) take(r *http.Request, understand func([]byte) error) error {
 	defer c.mu.Unlock()
 	c.raw.Write(data)
 	c.headers = append(c.headers, r.Header)
-	return understand(data)
+	return decode(data)
 }
 
+// takeSpans keeps the spans of a request.
 func (c *Collector) takeSpans(data []byte) error {
 	var got traces.ExportTraceServiceRequest
 	err := proto.Unmarshal(data, &got)
@@ -86,6 +87,7 @@ func (c *Collector) takeSpans(data []byte) error {
 	return err
 }
 
+// takeMetrics keeps the metrics of a request.
 func (c *Collector) takeMetrics(data []byte) error {
 	var got metrics.ExportMetricsServiceRequest
 	err := proto.Unmarshal(data, &got)

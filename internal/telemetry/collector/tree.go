@@ -9,6 +9,7 @@ import (
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
+// text returns the value of an attribute as text.
 func text(v *common.AnyValue) string {
 	switch v := v.GetValue().(type) {
 	case *common.AnyValue_StringValue:

@@ -13,9 +13,9 @@ import (
 // A Recorder records steps in traces and metrics.
 type Recorder struct {
 	tracer    trace.Tracer
-	reason    func(error) string
+	reason    func(error) string                 // see Options
 	durations map[string]metric.Float64Histogram // by the names of steps, and by Request, Limiter and Convert
-	counters  map[string]metric.Int64Counter
+	counters  map[string]metric.Int64Counter     // by the names of what is counted
 }
 
 // Options say where steps are recorded.
@@ -43,8 +43,9 @@ const (
 // scopeName is how OpenTelemetry names what records: by its package.
 const scopeName = "github.com/reportferry/reportferry"
 
-// bounds are the borders of the histograms in seconds. The conventions' own end at 10 s, and a
-// report may take minutes (https://opentelemetry.io/docs/specs/semconv/http/http-metrics/).
+// bounds are the borders between the buckets of the histograms, in seconds. The conventions' own
+// end at 10 s, and a report may take minutes
+// (https://opentelemetry.io/docs/specs/semconv/http/http-metrics/).
 var bounds = []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900}
 
 // New makes a recorder.
@@ -53,7 +54,7 @@ func New(o Options) (*Recorder, error) {
 		durations: map[string]metric.Float64Histogram{}, counters: map[string]metric.Int64Counter{}}
 	meter := o.Metrics.Meter(scopeName)
 	var errs []error
-	for _, h := range []struct{ of, name, means string }{
+	for _, h := range []struct{ key, name, means string }{
 		{Request, "http.client.request.duration", "Duration of HTTP client requests."},
 		{Limiter, "reportferry.limiter.wait", "Time that an attempt waited for the limiter."},
 		{Convert, "reportferry.convert.duration", "Time in which an answer's rows became files."},
@@ -63,9 +64,9 @@ func New(o Options) (*Recorder, error) {
 	} {
 		histogram, err := meter.Float64Histogram(h.name, metric.WithUnit("s"), metric.WithDescription(h.means),
 			metric.WithExplicitBucketBoundaries(bounds...))
-		r.durations[h.of], errs = histogram, append(errs, err)
+		r.durations[h.key], errs = histogram, append(errs, err)
 	}
-	for _, c := range []struct{ of, name, unit, means string }{
+	for _, c := range []struct{ key, name, unit, means string }{
 		{Requests, "reportferry.requests", "{request}",
 			"Attempts to send a request, by the status of the answer; none came where there is no status."},
 		{Retries, "reportferry.retries", "{retry}",
@@ -75,37 +76,37 @@ func New(o Options) (*Recorder, error) {
 			"Bytes of answers as they were read (in), and of files as they were put (out)."},
 	} {
 		counter, err := meter.Int64Counter(c.name, metric.WithUnit(c.unit), metric.WithDescription(c.means))
-		r.counters[c.of], errs = counter, append(errs, err)
+		r.counters[c.key], errs = counter, append(errs, err)
 	}
 	return r, errors.Join(errs...)
 }
 
-// key is the key of the scope in a context.
-type key struct{}
+// scopeKey is the key of the scope in a context.
+type scopeKey struct{}
 
 // A scope says which run and job the steps of a context belong to, and what records them.
 type scope struct {
 	*Recorder  // nil: nothing records them
 	run, job   string
-	attributes metric.MeasurementOption
+	attributes metric.MeasurementOption // the job's name, for counters and durations of units
 }
 
 // scopeOf returns the scope of a context, or nil when nothing records its steps.
 func scopeOf(ctx context.Context) *scope {
-	if in, _ := ctx.Value(key{}).(*scope); in != nil && in.Recorder != nil {
+	if in, _ := ctx.Value(scopeKey{}).(*scope); in != nil && in.Recorder != nil {
 		return in
 	}
 	return nil
 }
 
-// scoped returns a context with a changed copy of the scope.
-func scoped(ctx context.Context, change func(*scope)) context.Context {
+// withScope returns a context with a changed copy of the scope.
+func withScope(ctx context.Context, change func(*scope)) context.Context {
 	in := scope{attributes: metric.WithAttributes()}
-	if outer, _ := ctx.Value(key{}).(*scope); outer != nil {
+	if outer, _ := ctx.Value(scopeKey{}).(*scope); outer != nil {
 		in = *outer
 	}
 	change(&in)
-	return context.WithValue(ctx, key{}, &in)
+	return context.WithValue(ctx, scopeKey{}, &in)
 }
 
 // In returns a context whose steps r records, or ctx itself when r is nil.
@@ -113,17 +114,17 @@ func (r *Recorder) In(ctx context.Context) context.Context {
 	if r == nil {
 		return ctx
 	}
-	return scoped(ctx, func(in *scope) { in.Recorder = r })
+	return withScope(ctx, func(in *scope) { in.Recorder = r })
 }
 
 // OfRun returns a context whose steps belong to a run.
 func OfRun(ctx context.Context, id string) context.Context {
-	return scoped(ctx, func(in *scope) { in.run = id })
+	return withScope(ctx, func(in *scope) { in.run = id })
 }
 
 // OfJob returns a context whose steps and numbers belong to a job.
 func OfJob(ctx context.Context, name string) context.Context {
-	return scoped(ctx, func(in *scope) {
+	return withScope(ctx, func(in *scope) {
 		in.job, in.attributes = name, metric.WithAttributes(attribute.String("job.name", name))
 	})
 }
@@ -131,7 +132,7 @@ func OfJob(ctx context.Context, name string) context.Context {
 // Of returns the ID of the run and the name of the job that the steps of a context belong to.
 // Either is empty outside of one.
 func Of(ctx context.Context) (run, job string) {
-	if in, _ := ctx.Value(key{}).(*scope); in != nil {
+	if in, _ := ctx.Value(scopeKey{}).(*scope); in != nil {
 		return in.run, in.job
 	}
 	return "", ""

@@ -39,7 +39,7 @@ type Step struct {
 	span  trace.Span
 	in    *scope
 	began time.Time
-	name  string
+	name  string // by which its duration is recorded; empty: it isn't
 }
 
 // Begin begins a step inside that of ctx.
