@@ -47,9 +47,9 @@ type SetupType int
 
 // The types.
 const (
-	SetupText SetupType = iota
-	SetupTexts
-	SetupFlag
+	SetupText  SetupType = iota // a string
+	SetupTexts                  // a list of strings
+	SetupFlag                   // true or false
 )
 
 // A Partner is an ad network that takes parameters of each app. The interface document calls the
@@ -59,6 +59,7 @@ type Partner struct {
 	Setup []Setup
 }
 
+// need returns a text parameter that is required, and secret one that is a credential as well.
 func need(name string) Setup { return Setup{Name: name, Required: true} }
 
 func secret(name string) Setup { return Setup{Name: name, Required: true, Secret: true} }

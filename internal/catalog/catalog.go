@@ -119,6 +119,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
+// readDimensions reads the table of dimensions, by name.
 func readDimensions() map[string]Field {
 	m := map[string]Field{}
 	for _, cells := range rows(dimensionsTSV, 3) {
@@ -127,19 +128,20 @@ func readDimensions() map[string]Field {
 	return m
 }
 
+// readMetrics reads the table of metrics, by slug or pattern.
 func readMetrics() map[string]Field {
 	m := map[string]Field{}
 	for _, cells := range rows(metricsTSV, 7) {
 		m[cells[0]] = Field{
-			Slug: cells[0], Type: mustType(cells[1]), unit: cells[2], Additive: must(additives, cells[3]),
+			Slug: cells[0], Type: mustType(cells[1]), unit: cells[2], Additive: wordOf(additives, cells[3]),
 			Accumulates: cells[4] == "now", spend: cells[5], Description: cells[6],
 		}
 	}
 	return m
 }
 
-// rows splits an embedded table into cells, without its header. It panics on a malformed table,
-// which is a mistake in this package.
+// rows splits an embedded table into its rows of width cells, without its header. It panics on a
+// malformed table, which is a mistake in this package.
 func rows(tsv string, width int) [][]string {
 	lines := strings.Split(strings.TrimSuffix(tsv, "\n"), "\n")
 	out := make([][]string, 0, len(lines)-1)
@@ -153,6 +155,7 @@ func rows(tsv string, width int) [][]string {
 	return out
 }
 
+// mustType returns the type of a name. It panics on any other word.
 func mustType(name string) Type {
 	var t Type
 	if err := t.UnmarshalText([]byte(name)); err != nil {
@@ -161,8 +164,8 @@ func mustType(name string) Type {
 	return t
 }
 
-// must returns the value of a word that a table may have. It panics on any other word.
-func must[V any](named map[string]V, name string) V {
+// wordOf returns the value of a word that a table may have. It panics on any other word.
+func wordOf[V any](named map[string]V, name string) V {
 	v, ok := named[name]
 	if !ok {
 		panic("catalog: unknown word " + name)

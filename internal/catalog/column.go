@@ -43,7 +43,8 @@ func ColumnName(slug string) string {
 	return name
 }
 
-// coded writes the code points of letters beyond ASCII, or of everything, and leaves accents out.
+// coded returns a slug with the code points of letters beyond ASCII in their place, or of all
+// characters, and without accents.
 func coded(slug string, all bool) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(slug) {

@@ -20,7 +20,7 @@ type Field struct {
 	Unknown bool // the catalogue lacks it: see Described
 
 	unit  string // set if it doesn't follow from the type: see Unit
-	spend string // "network", "mode" or "": see NetworkCost
+	spend string // the table's column spend: "network", "mode" or ""; see NetworkCost
 }
 
 // Additive says over which dimensions a metric may be summed.
@@ -35,6 +35,7 @@ const (
 	Everywhere // over all dimensions
 )
 
+// additives has the words of the table's column additive.
 var additives = map[string]Additive{"none": Nowhere, "not time": NotOverTime, "all": Everywhere}
 
 // AdditiveOver tells whether rows that differ in this dimension may be summed. A dimension that the

@@ -35,6 +35,7 @@ func numbers(before string, first, last int) []string {
 	return out
 }
 
+// placeholderRE matches a placeholder.
 var placeholderRE = lazy.Regexp(`\{[a-z]+\}`)
 
 // Placeholders returns the placeholders of a pattern, in its order. Any other slug has none.
@@ -98,6 +99,7 @@ func Starting(prefix string, ofMetrics bool) []string {
 
 // expand appends the slugs to out that a slug or pattern stands for and that fit the prefix.
 func expand(out []string, slug, prefix string) []string {
+	// A slug without placeholders fits, or doesn't.
 	before, _, pattern := strings.Cut(slug, "{")
 	switch {
 	case !strings.HasPrefix(before, prefix) && !strings.HasPrefix(prefix, before):
@@ -107,6 +109,7 @@ func expand(out []string, slug, prefix string) []string {
 	case !pattern:
 		return append(out, slug)
 	}
+	// The first placeholder of a pattern is replaced by each word that it may stand for.
 	placeholder := Placeholders(slug)[0]
 	words := choices[placeholder]
 	switch {

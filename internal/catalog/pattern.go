@@ -9,7 +9,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// periodRE matches period tokens: days to 120, weeks to 52, months to 36 (the service's glossary).
+// periodRE matches the period of a cohort as slugs have it: days to 120, weeks to 52, months to 36
+// (the service's glossary).
 const periodRE = `d(?:1[01][0-9]|120|[1-9]?[0-9])|w(?:5[0-2]|[1-4]?[0-9])|m(?:3[0-6]|[12]?[0-9])`
 
 // anyPeriod finds the last period token of a slug, also a longer one than the glossary has.
@@ -32,10 +33,11 @@ func lastDay(unit byte, n int) int { return (n+1)*periodDays[unit] - 1 }
 // periodDays is the number of days that one unit of a period token spans (the service's glossary).
 var periodDays = map[byte]int{'d': 1, 'w': 7, 'm': 30}
 
+// The placeholders that the code treats by themselves.
 const (
-	period    = "{p}"
-	anyEvent  = "{e}"
-	anyMetric = "{m}"
+	period    = "{p}" // of a cohort
+	anyEvent  = "{e}" // an event's slug
+	anyMetric = "{m}" // another metric's slug
 )
 
 // sources are the ad revenue sources, as slugs. The glossary lists those of the first three lines.
@@ -91,10 +93,13 @@ type pattern struct {
 	field         Field
 }
 
+// event tells whether the pattern is one of events' metrics.
 func (p pattern) event() bool { return strings.HasPrefix(p.field.Slug, anyEvent) }
 
+// A patternList has the patterns in the order of their slugs.
 type patternList []pattern
 
+// readPatterns returns the patterns among all metrics.
 func readPatterns(all map[string]Field) patternList {
 	var list patternList
 	for _, slug := range sortedKeys(all) {
@@ -107,6 +112,7 @@ func readPatterns(all map[string]Field) patternList {
 	return list
 }
 
+// compile returns the expression of a pattern's slug.
 func compile(slug string) *regexp.Regexp {
 	expr := regexp.QuoteMeta(slug)
 	for name, words := range choices {
@@ -119,8 +125,9 @@ func compile(slug string) *regexp.Regexp {
 	return regexp.MustCompile("^" + expr + "$")
 }
 
-// match finds the pattern that stands for a slug, among those of events or among the others, and
-// fills it in. It looks up a metric inside the slug by inner. e is the event's slug.
+// match finds the pattern that stands for a slug, and returns its metric, with the event's slug in
+// e. With event it searches the patterns of events' metrics, else the others. It looks up a metric
+// inside the slug by inner.
 func (l patternList) match(slug string, event bool, inner func(string) (Field, bool)) (f Field, e string, ok bool) {
 	for _, p := range l {
 		if p.event() != event || !strings.HasPrefix(slug, p.before) || !strings.HasSuffix(slug, p.after) {
@@ -159,6 +166,7 @@ func (f Field) Without(placeholder string) (rest, value string, ok bool) {
 func (p pattern) fill(slug string, found []string, inner func(string) (Field, bool)) (f Field, event string, ok bool) {
 	f = p.field
 	f.Slug, f.Pattern = slug, p.field.Slug
+	// What each placeholder is replaced by in the description, and what it says of the metric.
 	var words []string
 	for i, name := range p.expression().SubexpNames()[1:] {
 		text := found[i+1]
@@ -183,11 +191,11 @@ func (p pattern) fill(slug string, found []string, inner func(string) (Field, bo
 				words = append(words, "{E}", text)
 			}
 		case anyMetric:
-			of, known := inner(text)
+			within, known := inner(text)
 			if !known {
 				return Field{}, "", false
 			}
-			f.unit, f.Horizon, f.Accumulates, f.spend = of.Unit(), of.Horizon, of.Accumulates, of.spend
+			f.unit, f.Horizon, f.Accumulates, f.spend = within.Unit(), within.Horizon, within.Accumulates, within.spend
 		}
 	}
 	filled := strings.NewReplacer(words...)

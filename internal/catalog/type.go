@@ -25,6 +25,7 @@ const (
 	Instant             // a moment, stored as a timestamp in UTC; no column of the service's has it
 )
 
+// typeNames has the names of the types, in their order.
 var typeNames = [...]string{"string", "day", "week", "month", "quarter", "year", "hour", "int64", "decimal", "double",
 	"instant"}
 

@@ -25,20 +25,20 @@ func SameWord(a, b string) bool { return Fold(a) == Fold(b) }
 // Nearest returns up to three names that are most like name, for a "did you mean". It returns none
 // when no name is close.
 func Nearest(name string, names []string) []string {
-	type scored struct {
-		name string
-		d    int
+	type candidate struct {
+		name     string
+		distance int
 	}
-	var close []scored
+	var near []candidate
 	for _, n := range names {
 		if d := distance(name, n); d <= max(2, len(name)/4) {
-			close = append(close, scored{n, d})
+			near = append(near, candidate{n, d})
 		}
 	}
-	slices.SortStableFunc(close, func(a, b scored) int { return a.d - b.d })
+	slices.SortStableFunc(near, func(a, b candidate) int { return a.distance - b.distance })
 	var out []string
-	for _, s := range close[:min(3, len(close))] {
-		out = append(out, s.name)
+	for _, c := range near[:min(3, len(near))] {
+		out = append(out, c.name)
 	}
 	return out
 }
@@ -55,6 +55,7 @@ func oneWordMore(long, short string) bool {
 	return false
 }
 
+// cohortPeriod matches a cohort's period in a slug.
 var cohortPeriod = lazy.Regexp(`_([dwm]\d+)(_|$)`)
 
 // Suggestion says what may be meant by a metric that the service refuses, as the end of a sentence;
