@@ -13,55 +13,55 @@ type Dialect struct {
 	Name string
 	formula.Dialect
 	types map[catalog.Type]string // SQL types, for NULLs in place of a column
-	names bool                    // UNION ALL BY NAME is known, which fills columns that a table lacks
-	age   string                  // minutes from the newest value of the column fetched, in UTC, until now
-	today string                  // the date in a zone that is so many minutes ahead of UTC
-	later string                  // a date plus an interval, given by a number and a unit
-	days  string                  // the number of days from one date to another
+
+	unionByName bool   // the engine knows UNION ALL BY NAME, which fills columns that a table lacks
+	ageMinutes  string // minutes from the newest value of the column fetched, in UTC, until now
+	today       string // the date in a zone that is so many minutes ahead of UTC
+	addInterval string // a date plus an interval, given by a number and a unit
+	daysBetween string // the number of days from one date to another
 }
 
-// interval is later in standard SQL.
-const interval = "CAST(%s + INTERVAL '%d' %s AS DATE)"
+// standardInterval is addInterval in standard SQL.
+const standardInterval = "CAST(%s + INTERVAL '%d' %s AS DATE)"
 
 // The dialects. The types of the columns of state tables are those that the engine finds when it
 // reads them from Parquet or Iceberg.
 var (
 	BigQuery = Dialect{
 		Name: "bigquery", types: bigqueryTypes,
-		today: "DATE(TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL %d MINUTE), 'UTC')",
-		later: "DATE_ADD(%s, INTERVAL %d %s)", days: "DATE_DIFF(%[2]s, %[1]s, DAY)",
-		Dialect: formula.Dialect{Quote: backticks, Divide: func(left,
-			right string) string {
+		today:       "DATE(TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL %d MINUTE), 'UTC')",
+		addInterval: "DATE_ADD(%s, INTERVAL %d %s)", daysBetween: "DATE_DIFF(%[2]s, %[1]s, DAY)",
+		Dialect: formula.Dialect{Quote: backticks, Divide: func(left, right string) string {
 			return "SAFE_DIVIDE(CAST(" + left + " AS FLOAT64), " + right + ")"
 		}},
 	}
 	DuckDB = Dialect{
 		Name: "duckdb", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE")},
-		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP", "TIMESTAMPTZ"), names: true,
-		age:   "date_diff('minute', MAX(fetched), now() AT TIME ZONE 'UTC')",
-		today: "CAST((now() AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval,
-		days: "date_diff('day', %s, %s)",
+		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP", "TIMESTAMPTZ"), unionByName: true,
+		ageMinutes:  "date_diff('minute', MAX(fetched), now() AT TIME ZONE 'UTC')",
+		today:       "CAST((now() AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)",
+		addInterval: standardInterval, daysBetween: "date_diff('day', %s, %s)",
 	}
 	Trino = Dialect{
 		Name: "trino", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE")},
-		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP(6)", "TIMESTAMP(6) WITH TIME ZONE"),
-		age:   "date_diff('minute', MAX(fetched), CAST(current_timestamp AT TIME ZONE 'UTC' AS TIMESTAMP(6)))",
-		today: "CAST((current_timestamp AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval,
-		days: "date_diff('day', %s, %s)",
+		types:       typesOf("VARCHAR", "DOUBLE", "TIMESTAMP(6)", "TIMESTAMP(6) WITH TIME ZONE"),
+		ageMinutes:  "date_diff('minute', MAX(fetched), CAST(current_timestamp AT TIME ZONE 'UTC' AS TIMESTAMP(6)))",
+		today:       "CAST((current_timestamp AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)",
+		addInterval: standardInterval, daysBetween: "date_diff('day', %s, %s)",
 	}
 	Spark = Dialect{
 		Name: "spark", Dialect: formula.Dialect{Quote: backticks, Divide: divideAs("DOUBLE")},
-		types: typesOf("STRING", "DOUBLE", "TIMESTAMP_NTZ", "TIMESTAMP"),
-		age:   "timestampdiff(MINUTE, MAX(fetched), convert_timezone('UTC', localtimestamp()))",
-		today: "CAST(convert_timezone('UTC', localtimestamp()) + INTERVAL '%d' MINUTE AS DATE)", later: interval,
-		days: "datediff(%[2]s, %[1]s)",
+		types:       typesOf("STRING", "DOUBLE", "TIMESTAMP_NTZ", "TIMESTAMP"),
+		ageMinutes:  "timestampdiff(MINUTE, MAX(fetched), convert_timezone('UTC', localtimestamp()))",
+		today:       "CAST(convert_timezone('UTC', localtimestamp()) + INTERVAL '%d' MINUTE AS DATE)",
+		addInterval: standardInterval, daysBetween: "datediff(%[2]s, %[1]s)",
 	}
 	Postgres = Dialect{
 		Name: "postgres", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE PRECISION")},
-		types: typesOf("TEXT", "DOUBLE PRECISION", "TIMESTAMP", "TIMESTAMPTZ"),
-		age:   "CAST(FLOOR(EXTRACT(EPOCH FROM now() AT TIME ZONE 'UTC' - MAX(fetched)) / 60) AS BIGINT)",
-		today: "CAST((now() AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval,
-		days: "(%[2]s - %[1]s)",
+		types:       typesOf("TEXT", "DOUBLE PRECISION", "TIMESTAMP", "TIMESTAMPTZ"),
+		ageMinutes:  "CAST(FLOOR(EXTRACT(EPOCH FROM now() AT TIME ZONE 'UTC' - MAX(fetched)) / 60) AS BIGINT)",
+		today:       "CAST((now() AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)",
+		addInterval: standardInterval, daysBetween: "(%[2]s - %[1]s)",
 	}
 )
 

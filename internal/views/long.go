@@ -34,13 +34,14 @@ type Ripe struct {
 	Days   string // the name of a column of Keys
 }
 
-// spans are the lengths of periods as intervals: a number and a unit.
-var spans = map[string][2]any{"day": {1, "DAY"}, "week": {7, "DAY"}, "month": {1, "MONTH"}, "quarter": {3, "MONTH"},
-	"year": {1, "YEAR"}}
+// periodLengths are the lengths of periods as intervals: a number and a unit.
+var periodLengths = map[string][2]any{"day": {1, "DAY"}, "week": {7, "DAY"}, "month": {1, "MONTH"},
+	"quarter": {3, "MONTH"}, "year": {1, "YEAR"}}
 
 // Long returns the view of a table in long form. It has the rows that the condition where leaves,
 // or all if where is empty.
 func (p Place) Long(l Long, where string) (View, error) {
+	// The inner query sums only the columns that are used.
 	of, used := l.Of, map[string]bool{}
 	for _, v := range l.Values {
 		used[v.Name] = used[v.Name] || v.From == nil
@@ -54,6 +55,7 @@ func (p Place) Long(l Long, where string) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
+	// The columns of the view, and a query that has a row for each key.
 	var columns, rows []string
 	if l.Of.On != "" {
 		columns = append(columns, p.Quote(l.Of.On))
@@ -61,9 +63,9 @@ func (p Place) Long(l Long, where string) (View, error) {
 	for _, name := range append(l.Of.By[:len(l.Of.By):len(l.Of.By)], l.Shown...) {
 		columns = append(columns, p.Quote(name))
 	}
-	if span, told := spans[l.Ripe.Period]; told {
-		over := fmt.Sprintf(p.later, "CAST("+p.Quote(l.Of.On)+" AS DATE)", span[0], span[1])
-		columns = append(columns, fmt.Sprintf(p.days, over, fmt.Sprintf(p.today,
+	if span, known := periodLengths[l.Ripe.Period]; known {
+		over := fmt.Sprintf(p.addInterval, "CAST("+p.Quote(l.Of.On)+" AS DATE)", span[0], span[1])
+		columns = append(columns, fmt.Sprintf(p.daysBetween, over, fmt.Sprintf(p.today,
 			l.Ripe.Ahead))+" >= "+p.Quote(l.Ripe.Days)+" AS "+p.Quote("ripe"))
 	}
 	for _, v := range l.Values {

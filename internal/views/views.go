@@ -141,6 +141,7 @@ type Member struct {
 // Union returns the view that has the rows of all members, with the member's name in its first
 // column. Columns are matched by name; one that a table lacks is NULL in its rows.
 func (p Place) Union(name, first string, members []Member) View {
+	// All columns of the members, in the order in which they come up.
 	var all []Column
 	for _, m := range members {
 		for _, c := range m.Columns {
@@ -150,22 +151,23 @@ func (p Place) Union(name, first string, members []Member) View {
 		}
 	}
 	with := "\nUNION ALL\n"
-	if p.names {
+	if p.unionByName {
 		with = "\nUNION ALL BY NAME\n"
 	}
+	// A query for each member.
 	var queries []string
 	for _, m := range members {
 		columns := []string{Text(m.Name) + " AS " + p.Quote(first)}
 		for _, c := range all {
 			switch {
-			case p.names:
+			case p.unionByName:
 			case has(m.Columns, c.Name):
 				columns = append(columns, p.Quote(c.Name))
 			default:
 				columns = append(columns, fmt.Sprintf("CAST(NULL AS %s) AS %s", p.types[c.Type], p.Quote(c.Name)))
 			}
 		}
-		if p.names {
+		if p.unionByName {
 			columns = append(columns, "*")
 		}
 		queries = append(queries, "SELECT "+strings.Join(columns, ", ")+"\nFROM "+m.Rows)
@@ -173,6 +175,7 @@ func (p Place) Union(name, first string, members []Member) View {
 	return View{name, strings.Join(queries, with)}
 }
 
+// has reports whether one of the columns has this name.
 func has(columns []Column, name string) bool {
 	return slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name })
 }
@@ -182,18 +185,18 @@ func has(columns []Column, name string) bool {
 // underscore, or with the prefix of state tables.
 func (p Place) Fresh(prefix, partitions string) View {
 	if p.Name != BigQuery.Name {
-		return View{prefix + "freshness", fmt.Sprintf(told, p.age, partitions)}
+		return View{prefix + "freshness", fmt.Sprintf(stateFreshness, p.ageMinutes, partitions)}
 	}
 	besides := ""
 	if prefix[0] != '_' {
 		besides = " AND NOT STARTS_WITH(table_name, " + Text(prefix) + ")"
 	}
-	return View{prefix + "freshness", fmt.Sprintf(known, partitions, besides)}
+	return View{prefix + "freshness", fmt.Sprintf(bigqueryFreshness, partitions, besides)}
 }
 
-// known is the query of freshness that reads BigQuery's own list of partitions
+// bigqueryFreshness is the query of freshness that reads BigQuery's own list of partitions
 // (https://cloud.google.com/bigquery/docs/information-schema-partitions).
-const known = `SELECT
+const bigqueryFreshness = `SELECT
   table_name,
   MAX(IF(total_rows > 0, partition_id, NULL)) AS last_period,
   SUM(total_rows) AS row_count,
@@ -204,9 +207,9 @@ FROM %s
 WHERE SUBSTR(table_name, 1, 1) != '_'%s
 GROUP BY table_name`
 
-// told is the query of freshness that reads the state table of partitions, which is filled from the
-// ledger. Its times are in UTC, without a zone.
-const told = `SELECT
+// stateFreshness is the query of freshness that reads the state table of partitions, which is
+// filled from the ledger. Its times are in UTC, without a zone.
+const stateFreshness = `SELECT
   table_name,
   MAX(CASE WHEN row_count > 0 THEN partition_date END) AS last_period,
   SUM(row_count) AS row_count,
