@@ -59,31 +59,31 @@ func Outcome(r ledger.Run) string {
 		left = left || res.Left > 0 || res.Stopped
 		failed += len(res.Failures)
 	}
-	var said []string
+	var parts []string
 	if sum.Written > 0 {
-		said = append(said, fmt.Sprintf("%d written", sum.Written))
+		parts = append(parts, fmt.Sprintf("%d written", sum.Written))
 	}
 	if n := sum.NotTaken(); n > 0 {
-		said = append(said, fmt.Sprintf("%d rows not taken", n))
+		parts = append(parts, fmt.Sprintf("%d rows not taken", n))
 	}
 	if failed > 0 {
-		said = append(said, fmt.Sprintf("%d failed", max(failed, sum.Failed)))
+		parts = append(parts, fmt.Sprintf("%d failed", max(failed, sum.Failed)))
 	}
 	switch {
 	case r.Ended == nil:
 		return Unended
 	case r.Exit == jobs.ExitInterrupted:
-		said = append(said, "stopped")
+		parts = append(parts, "stopped")
 	case r.Exit == jobs.ExitDenied:
-		said = append(said, "refused")
+		parts = append(parts, "refused")
 	case r.Exit == jobs.ExitHeld:
-		said = append(said, "held by others")
+		parts = append(parts, "held by others")
 	case left:
-		said = append(said, "some left")
+		parts = append(parts, "some left")
 	}
 	switch {
-	case len(said) > 0:
-		return strings.Join(said, ", ")
+	case len(parts) > 0:
+		return strings.Join(parts, ", ")
 	case r.Exit != jobs.ExitDone:
 		return "something left out"
 	case sum.Windows == 0:
