@@ -8,9 +8,9 @@ import (
 	"gocloud.dev/blob"
 )
 
-// window is how far back the compressor looks for matches. A small one is enough because rows
-// resemble those just before them: with 128 KiB the objects would be 1 % smaller and with 4 MiB
-// 3 %, and each answer would take 0.3 or 4.5 MiB more memory.
+// window is how far back the compressor searches for matches, in bytes. A small one is enough
+// because rows resemble those just before them: with 128 KiB the objects would be 1 % smaller and
+// with 4 MiB 3 %, and each answer would take 0.3 or 4.5 MiB more memory.
 const window = 32 << 10
 
 // encoders is a pool because each encoder has half a megabyte of tables. Each answer is compressed
@@ -26,7 +26,7 @@ var encoders = sync.Pool{New: func() any {
 
 // run compresses and writes until the last piece, or an error.
 func (c *stream) run() {
-	defer close(c.over)
+	defer close(c.done)
 	if c.err = c.write(); c.err == nil {
 		c.err = context.Cause(c.ctx) // an answer that was given up meanwhile is dropped below
 	}
@@ -36,6 +36,7 @@ func (c *stream) run() {
 	}
 }
 
+// write does what run does, and leaves an object that isn't whole to it.
 func (c *stream) write() (err error) {
 	if c.object, err = c.store.o.Bucket.NewWriter(c.ctx, c.key, &blob.WriterOptions{
 		ContentType: "application/zstd", BufferSize: c.store.o.Piece, MaxConcurrency: 1, IfNotExist: true,

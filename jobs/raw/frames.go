@@ -22,20 +22,22 @@ import (
 // the SHA-256 covers the CSV alone.
 const (
 	magic       = 0x184D2A57 // one of the sixteen that the format leaves to its users
-	frameHeader = 8
-	usualFrame  = 16 << 10 // bytes at the end of an object that are read first
-	longest     = 4 << 20  // bytes of a frame; a query may list thousands of apps
+	frameHeader = 8          // bytes of magic and n
+	usualFrame  = 16 << 10   // bytes at the end of an object that are read first
+	longest     = 4 << 20    // bytes of a frame; a query may list thousands of apps
 )
 
+// frameVersion is the version of the JSON in frames that this program writes and reads.
 const frameVersion = 1
 
 // An envelope is the JSON of a frame.
 type envelope struct {
 	Version int             `json:"v"`
-	Sum     string          `json:"xxh64"`
-	Content json.RawMessage `json:"content"`
+	Sum     string          `json:"xxh64"`   // of Content; see checksum
+	Content json.RawMessage `json:"content"` // a Meta
 }
 
+// checksum returns the XXH64 of some bytes in hexadecimal.
 func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
 
 // frame returns a skippable frame with the Meta of an answer.
@@ -66,6 +68,7 @@ func plainJSON(content any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), err
 }
 
+// errFrame says that an object doesn't end with a frame as this program writes it.
 var errFrame = errors.New("what it says of the answer isn't what was written")
 
 // frameSize returns the size of the frame that an object ends with, header included.

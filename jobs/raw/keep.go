@@ -54,8 +54,8 @@ func (e *KeepError) Error() string {
 }
 func (e *KeepError) Unwrap() error { return e.Err }
 
-// ends is how long Commit waits for the end of a copy, as a multiple of the stream's wait.
-const ends = 6
+// commitWaits is how long Commit waits for the end of a copy, as a multiple of the stream's wait.
+const commitWaits = 6
 
 // Commit publishes the copy of an accepted answer, and returns its name for records: key#SHA-256.
 // After an error there is no object, unless only the store's response was lost; then nothing refers
@@ -69,7 +69,7 @@ func (k *Kept) Commit(a Answer) (name string, err error) {
 	}
 	c := k.copy
 	defer k.Abort()
-	late := time.AfterFunc(ends*c.wait, c.stuck)
+	late := time.AfterFunc(commitWaits*c.wait, c.giveUp)
 	defer late.Stop()
 	if err = k.commit(c, a); err != nil {
 		if cause := context.Cause(c.ctx); cause != nil && !errors.Is(err, cause) {
@@ -83,7 +83,7 @@ func (k *Kept) Commit(a Answer) (name string, err error) {
 }
 
 func (k *Kept) commit(c *stream, a Answer) error {
-	if err := c.end(); err != nil {
+	if err := c.finish(); err != nil {
 		return err
 	}
 	if a.Bytes != c.bytes {

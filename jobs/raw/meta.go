@@ -22,7 +22,7 @@ type Request struct {
 type Answer struct {
 	Status  int               `json:"status"`            // 200, or 204 without a content
 	Headers map[string]string `json:"headers,omitempty"` // as OfUse returns them
-	Fetched time.Time         `json:"fetched"`           // start of the first attempt
+	Fetched time.Time         `json:"fetched"`           // when the first attempt began
 	Bytes   int64             `json:"bytes"`             // of the content, decompressed
 	SHA256  string            `json:"sha256"`            // of the content, hexadecimal; Commit fills it in
 }
@@ -33,8 +33,8 @@ type Meta struct {
 	Answer
 }
 
-// useful are the headers by which an answer can be dated, and found in the service's own logs.
-var useful = []string{
+// keptHeaders are the headers by which an answer can be dated, and found in the service's own logs.
+var keptHeaders = []string{
 	"Age", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Etag", "Last-Modified", "Server", "Via",
 	"Cf-Ray", "Traceparent", "X-Amz-Cf-Id", "X-Amzn-Trace-Id", "X-Cloud-Trace-Context",
 }
@@ -51,7 +51,8 @@ func OfUse(all http.Header) map[string]string {
 	kept := map[string]string{}
 	for name, values := range all {
 		value := strings.Join(values, ", ")
-		if (slices.Contains(useful, name) || isID(name)) && len(value) <= longestHeader && len(kept) < mostHeaders {
+		if (slices.Contains(keptHeaders, name) || isID(name)) && len(value) <= longestHeader &&
+			len(kept) < mostHeaders {
 			kept[name] = value
 		}
 	}
@@ -61,7 +62,5 @@ func OfUse(all http.Header) map[string]string {
 // isID tells whether a header holds an ID of the request, which different servers call differently.
 func isID(name string) bool {
 	return slices.ContainsFunc([]string{"Request-Id", "Requestid", "Correlation-Id", "Trace-Id"},
-		func(end string) bool {
-			return strings.HasSuffix(name, end)
-		})
+		func(end string) bool { return strings.HasSuffix(name, end) })
 }

@@ -85,6 +85,7 @@ func Key(name string) string {
 // nameTime is the time in an object's name, which sorts as text.
 const nameTime = "20060102T150405.000Z"
 
+// suffix ends the name of each object.
 const suffix = ".csv.zst"
 
 // newKey returns a key that nobody has used. Its time is when the answer began to come.
@@ -93,6 +94,7 @@ func (s *Store) newKey(r Request, now time.Time) string {
 		suffix)
 }
 
+// prefix begins the keys of the table's answers.
 func (s *Store) prefix() string { return s.o.Table + "/" }
 
 // parseKey reads the first day and the time from a key. It also reads those of a temporary file

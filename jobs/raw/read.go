@@ -37,12 +37,12 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 // with io.EOF, because its size and its SHA-256 are compared there.
 type Reader struct {
 	Meta
-	where   string
+	where   string // for messages
 	object  *blob.Reader
-	from    *section
-	decoder *zstd.Decoder
-	sum     hash.Hash
-	read    int64
+	from    *section      // the Zstandard data of object
+	decoder *zstd.Decoder // reads from
+	sum     hash.Hash     // of the content so far
+	read    int64         // bytes of it
 }
 
 // Open opens a kept answer by the name that Commit returned. The error is a *DamagedError when the

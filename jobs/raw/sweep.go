@@ -19,11 +19,11 @@ import (
 const (
 	// mostSwept limits how many answers one run deletes; the next run deletes more.
 	mostSwept = 1000
-	sweepers  = 16 // requests at the same time
+	sweepers  = 16 // objects that are deleted at the same time
 
 	// A temporary file of this age in a folder belongs to no running writer any more: no answer
 	// takes as long.
-	deserted = 24 * time.Hour
+	leftoverAge = 24 * time.Hour
 )
 
 // Sweep deletes answers that came longer ago than Options.Keep, by the time in their names, and
@@ -34,13 +34,13 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (n int, err error) {
 	if s == nil {
 		return 0, nil
 	}
-	cutoff := time.Time{}
+	cutoff := time.Time{} // nothing came before it
 	if s.o.Keep > 0 {
 		cutoff = now.Add(-s.o.Keep)
 	}
 	var old []string
 	if s.o.Dir != "" {
-		old, err = s.oldFiles(cutoff, now.Add(-deserted))
+		old, err = s.oldFiles(cutoff, now.Add(-leftoverAge))
 	} else if s.o.Keep > 0 {
 		old, err = s.oldObjects(ctx, cutoff)
 	}
@@ -85,9 +85,9 @@ func (s *Store) oldObjects(ctx context.Context, cutoff time.Time) (old []string,
 }
 
 // oldFiles lists the files of answers that came before the cutoff, and temporary files from before
-// left. It walks the folder itself, because gocloud's listing leaves temporary files out, or fails
-// when they vanish.
-func (s *Store) oldFiles(cutoff, left time.Time) (old []string, err error) {
+// leftovers. It walks the folder itself, because gocloud's listing leaves temporary files out, or
+// fails when they vanish.
+func (s *Store) oldFiles(cutoff, leftovers time.Time) (old []string, err error) {
 	err = filepath.WalkDir(filepath.Join(s.o.Dir, filepath.FromSlash(s.prefix())),
 		func(path string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +99,7 @@ func (s *Store) oldFiles(cutoff, left time.Time) (old []string, err error) {
 			rel, err := filepath.Rel(s.o.Dir, path)
 			key := filepath.ToSlash(rel)
 			_, began, ok := s.parseKey(key)
-			if ok && (began.Before(cutoff) || strings.HasSuffix(key, ".tmp") && began.Before(left)) {
+			if ok && (began.Before(cutoff) || strings.HasSuffix(key, ".tmp") && began.Before(leftovers)) {
 				old = append(old, key)
 			}
 			if err == nil && len(old) == mostSwept {

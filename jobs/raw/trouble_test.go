@@ -114,7 +114,8 @@ func TestStoreHangs(t *testing.T) {
 		for _, takes := range []int{0, 200_000, 100 << 20} {
 			s := Open(Options{Bucket: blob.NewBucket(trouble{takes: takes, hangs: true}), URL: "made://up",
 				Table: "daily"})
-			for i, most := range []time.Duration{ends * patience, ends * impatience, ends * impatience} {
+			for i, most := range []time.Duration{commitWaits * patience, commitWaits * shortPatience,
+				commitWaits * shortPatience} {
 				began := time.Now()
 				content := rows(3 << 20)
 				k := s.Keep(t.Context(), question)
@@ -137,7 +138,8 @@ func TestStoreIsDeaf(t *testing.T) {
 		k := Open(Options{Bucket: blob.NewBucket(d), Table: "daily"}).Keep(t.Context(), question)
 		_, _ = io.Copy(io.Discard, k.Tee(bytes.NewReader(rows(1000))))
 		began := time.Now()
-		if _, err := k.Commit(accepted(rows(1000))); !errors.Is(err, errStuck) || time.Since(began) > 2*ends*patience {
+		if _, err := k.Commit(accepted(rows(1000))); !errors.Is(err, errStuck) ||
+			time.Since(began) > 2*commitWaits*patience {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		close(d.deaf)
