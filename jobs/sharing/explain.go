@@ -8,7 +8,7 @@ import (
 // A State is what a device's records have said so far.
 type State struct {
 	partners Partners
-	disabled bool
+	disabled bool     // sharing is disable
 	settings Settings // by the one name of each partner
 }
 

@@ -10,15 +10,16 @@ import (
 // late is the reason for not sending a record that comes after newer ones of its device.
 var late = outbox.Rejection{Reason: "comes after a file of a later day that has choices of the same device"}
 
+// Reasons for refusing a row as a whole, and what several fields may have.
 const (
 	saysNothing = "says nothing: sharing, settings and options are all empty"
 	noDevice    = "has no device: idfa, gps_adid and device_id are all empty"
 	anyID       = "the device's ID: letters, digits, dots, dashes and underscores, at most 128"
 )
 
-// right says what may stand in a field, by the field's name, and what to write in a row that is
-// refused as a whole, by the reason.
-var right = map[string]string{
+// corrections says what may stand in a field, by the field's name, and what to write in a row that
+// is refused as a whole, by the reason.
+var corrections = map[string]string{
 	names[appToken]:        "the app's token, as the service shows it",
 	names[idfa]:            anyID,
 	names[gpsAdID]:         anyID,
@@ -37,4 +38,4 @@ var right = map[string]string{
 }
 
 // instead returns for the rejects file what a person may write in place of what isn't right.
-func instead(r outbox.Rejection) string { return files.Instead(r, right) }
+func instead(r outbox.Rejection) string { return files.Instead(r, corrections) }

@@ -35,20 +35,22 @@ func settingPairs(text string) (list []pair, forms bool, err error) {
 	if len(text) > mostText {
 		return nil, false, errLong
 	}
+	// An object of objects.
 	inList := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "[")
 	if !inList {
-		list, err = pairs(text)
+		list, err = readPairs(text)
 		if err == nil || !strings.Contains(text, "partnerName") {
 			return list, false, err
 		}
 	}
+	// Form objects, alone or in a list.
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if inList {
 		_, _ = d.Token() // the bracket
 	}
 	for d.More() {
-		x, err := formObject(d)
+		x, err := readFormObject(d)
 		if err != nil {
 			return nil, true, err
 		}
@@ -71,10 +73,10 @@ func settingPairs(text string) (list []pair, forms bool, err error) {
 	return list, true, nil
 }
 
-// formObject reads one setting as an object with three fields.
-func formObject(d *json.Decoder) (x pair, err error) {
+// readFormObject reads one setting as an object with three fields.
+func readFormObject(d *json.Decoder) (x pair, err error) {
 	fields := 0
-	err = object(d, func(name string) error {
+	err = readObject(d, func(name string) error {
 		v, err := d.Token()
 		if err != nil {
 			return errNoJSON
@@ -102,13 +104,14 @@ func formObject(d *json.Decoder) (x pair, err error) {
 	return x, err
 }
 
+// isDelim tells whether a token is a bracket.
 func isDelim(t json.Token) bool {
 	_, is := t.(json.Delim)
 	return is
 }
 
-// pairs reads {"group": {"key": value}}, in the order of the text. No error quotes the text.
-func pairs(text string) ([]pair, error) {
+// readPairs reads {"group": {"key": value}}, in the order of the text. No error quotes the text.
+func readPairs(text string) ([]pair, error) {
 	if len(text) > mostText {
 		return nil, errLong
 	}
@@ -116,10 +119,10 @@ func pairs(text string) ([]pair, error) {
 	d.UseNumber()
 	var list []pair
 	groups := 0
-	err := object(d, func(group string) error {
+	err := readObject(d, func(group string) error {
 		groups++
 		before := len(list)
-		err := object(d, func(key string) error {
+		err := readObject(d, func(key string) error {
 			v, err := d.Token()
 			if err != nil {
 				return errNoJSON
@@ -149,8 +152,8 @@ func pairs(text string) ([]pair, error) {
 	return list, nil
 }
 
-// object reads one object. It calls each after every key, to read the key's value.
-func object(d *json.Decoder, each func(key string) error) error {
+// readObject reads one object. It calls each after every key, to read the key's value.
+func readObject(d *json.Decoder, each func(key string) error) error {
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return errNoJSON
 	}

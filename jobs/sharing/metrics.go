@@ -26,6 +26,7 @@ func above(metric string) (list []string) {
 	return list
 }
 
+// isMetric tells whether sharing can be set for a name.
 func isMetric(name string) bool { return name == all || slices.Contains(Metrics, name) }
 
 // optionKeys has the groups of granular options whose keys are known, with the values of each key.
@@ -36,4 +37,5 @@ var optionKeys = map[string]map[string][]string{
 		"1002"}},
 }
 
+// flags are the values of an option that is on or off.
 var flags = []string{"0", "1"}

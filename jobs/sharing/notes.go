@@ -12,8 +12,8 @@ func (r Choice) malformed() bool {
 
 // The indexes of warnings.
 const (
-	strange = iota
-	malformedID
+	strange     = iota // a partner isn't known
+	malformedID        // an ID isn't a UUID
 )
 
 // warnings say what is wrong with records that are sent all the same: log and note in a run's log,
@@ -32,13 +32,13 @@ var warnings = [...]struct{ log, note, reason string }{
 }
 
 // notes count the rows of a file by warning. The file is read twice.
-type notes [len(warnings)]noted
+type notes [len(warnings)]warnedRows
 
-// A noted counts rows.
-type noted struct{ rows, first, last int64 }
+// A warnedRows counts the rows with one warning, and has the numbers of the first and the last one.
+type warnedRows struct{ rows, first, last int64 }
 
 // note counts a row if so is true, unless an earlier reading of the file has counted it.
-func (n *noted) note(row int64, so bool) {
+func (n *warnedRows) note(row int64, so bool) {
 	if !so || row <= n.last {
 		return
 	}

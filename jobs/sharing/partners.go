@@ -31,7 +31,7 @@ const callbacks = "dynamic_callbacks"
 type Partners struct {
 	known map[string]string // as named, in lower case -> the one name of it
 	ids   map[string]string // that name -> its ID
-	list  []string
+	list  []string          // the names, those that were added behind the service's own; callbacks is the last
 }
 
 // NewPartners returns the service's own partners and those of more, which may be names, IDs, or
@@ -57,7 +57,7 @@ func (p Partners) With(named []string) Partners {
 	q := Partners{maps.Clone(p.known), maps.Clone(p.ids), slices.Clone(p.list)}
 	for _, n := range named { // those that tie a name to an ID go first, in whatever order they come
 		if name, id, both := nameAndID(n); both {
-			q.learn(n, name, id)
+			q.tie(n, name, id)
 		}
 	}
 	for _, n := range named {
@@ -76,9 +76,9 @@ func (p Partners) lacks(named string) bool {
 	return p.known[fold(named)] == ""
 }
 
-// learn records that the name and the ID of "name (ID)" are one partner's, unless either is known
-// to be another one's.
-func (p *Partners) learn(named, name, id string) {
+// tie records that the name and the ID of "name (ID)" are one partner's, unless either is known to
+// be another one's.
+func (p *Partners) tie(named, name, id string) {
 	one, known := p.Name(named)
 	switch {
 	case known:
@@ -120,6 +120,7 @@ func (p Partners) Name(named string) (one string, known bool) {
 	return fold(named), false // also when the two are known to be two partners
 }
 
+// nameThenID matches what nameAndID reads.
 var nameThenID = lazy.Regexp(`^\s*(\S.*?)\s*\(\s*(-?[0-9]+)\s*\)\s*$`)
 
 // nameAndID reads "AppLovin (34)", which is how reports write a name beside its ID.
@@ -131,6 +132,7 @@ func nameAndID(named string) (name, id string, both bool) {
 	return m[1], m[2], true
 }
 
+// fold returns a name in the form of the keys of Partners.known.
 func fold(named string) string { return catalog.Fold(strings.TrimSpace(named)) }
 
 // optionGroup returns the one name of a group of granular options, and its keys, which are nil if

@@ -34,19 +34,19 @@ func (p Partners) ParseSettings(text string) (s Settings, strange bool, err erro
 	if err != nil {
 		return nil, false, err
 	}
-	list, strange, p, err = p.named(list, func(named string) bool { _, known := p.Name(named); return known })
+	list, strange, p, err = p.checkNames(list, func(named string) bool { _, known := p.Name(named); return known })
 	if err != nil {
 		return nil, false, err
 	}
 	s = Settings{}
-	spelt := map[string]string{} // one name -> as named
+	spellings := map[string]string{} // one name -> as named
 	for _, x := range list {
 		one, _ := p.Name(x.group)
-		shown := p.shown(x)
-		if before, seen := spelt[one]; seen && before != x.group {
+		shown := p.pairPartner(x)
+		if before, seen := spellings[one]; seen && before != x.group {
 			return nil, false, fmt.Errorf("names %s twice", shown)
 		}
-		spelt[one] = x.group
+		spellings[one] = x.group
 		if !isMetric(x.key) {
 			return nil, false, fmt.Errorf("names no metric that is known: number %d of %s", x.inner, shown)
 		}
@@ -89,16 +89,17 @@ func formObjects(settings string) (string, error) {
 	return string(text), err
 }
 
+// truth has the words that stand for true and false.
 var truth = map[string]bool{"true": true, "false": false}
 
-// named checks and trims the names of the groups in a list, and returns p with the names added that
-// it lacks. strange says that known is false for one of them.
-func (p Partners) named(list []pair, known func(named string) bool) (trimmed []pair, strange bool, with Partners,
+// checkNames checks and trims the names of the groups in a list, and returns p with the names added
+// that it lacks. strange says that known is false for one of them.
+func (p Partners) checkNames(list []pair, known func(named string) bool) (trimmed []pair, strange bool, with Partners,
 	err error) {
 	names := make([]string, len(list))
 	for i := range list {
 		list[i].group = strings.TrimSpace(list[i].group)
-		if why := partnerName(list[i].group); why != "" {
+		if why := whyNotPartner(list[i].group); why != "" {
 			return nil, false, p, fmt.Errorf("has a partner whose name %s: number %d", why, list[i].outer)
 		}
 		names[i] = list[i].group
@@ -110,25 +111,26 @@ func (p Partners) named(list []pair, known func(named string) bool) (trimmed []p
 // longestName is how many characters a partner's name may have.
 const longestName = 128
 
-// partnerName returns the reason why a partner can't have this name, or "".
-func partnerName(named string) string {
+// whyNotPartner returns the reason why a partner can't have this name, or "".
+func whyNotPartner(named string) string {
 	switch {
 	case named == "":
 		return isMissing
 	case utf8.RuneCountInString(named) > longestName:
 		return fmt.Sprintf("has %d characters; at most %d", utf8.RuneCountInString(named), longestName)
 	}
-	return printable(named)
+	return whyNotSent(named)
 }
 
-// shown names the partner of a pair, by its number if its name isn't the service's own.
-func (p Partners) shown(x pair) string {
+// pairPartner names the partner of a pair, by its number if its name isn't the service's own.
+func (p Partners) pairPartner(x pair) string {
 	if one, _ := p.Name(x.group); one == all || one == callbacks || slices.Contains(slugs, one) {
 		return "partner " + one
 	}
 	return fmt.Sprintf("partner number %d", x.outer)
 }
 
+// set records that a metric is shared with a partner, or isn't.
 func (s Settings) set(partner, metric string, on bool) {
 	if s[partner] == nil {
 		s[partner] = map[string]bool{}
@@ -139,22 +141,25 @@ func (s Settings) set(partner, metric string, on bool) {
 // parseOptions reads granular_third_party_sharing_options, and returns their one spelling. strange
 // says that a group isn't known here.
 func (p Partners) parseOptions(text string) (sent string, strange bool, err error) {
-	list, err := pairs(text)
+	list, err := readPairs(text)
 	if err != nil {
 		return "", false, err
 	}
-	list, strange, p, err = p.named(list, func(named string) bool { _, _, known := p.optionGroup(named); return known })
+	list, strange, p, err = p.checkNames(list, func(named string) bool {
+		_, _, known := p.optionGroup(named)
+		return known
+	})
 	if err != nil {
 		return "", false, err
 	}
 	out := map[string]map[string]string{}
-	spelt := map[string]string{}
+	spellings := map[string]string{}
 	for _, x := range list {
 		one, keys, _ := p.optionGroup(x.group)
-		if before, seen := spelt[one]; seen && before != x.group {
+		if before, seen := spellings[one]; seen && before != x.group {
 			return "", false, fmt.Errorf("has a group twice: number %d", x.outer)
 		}
-		spelt[one] = x.group
+		spellings[one] = x.group
 		if one == all || one == callbacks {
 			return "", false, fmt.Errorf("has options of %s, which is no partner: number %d", one, x.outer)
 		}
@@ -181,7 +186,7 @@ func optionText(keys map[string][]string, x pair) (text, reason string) {
 		text = map[bool]string{false: "0", true: "1"}[v]
 	}
 	if keys == nil {
-		if why := printable(x.key + text); why != "" {
+		if why := whyNotSent(x.key + text); why != "" {
 			return "", "has an option that " + why
 		}
 		return text, ""

@@ -10,7 +10,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// refuse refuses a row for one field. It quotes nothing of the row.
+// refuse returns the refusal of a row because of one field. It quotes nothing of the row.
 func refuse(f field, reason string) *files.Refusal {
 	return &files.Refusal{Field: names[f], Reason: reason}
 }
@@ -21,7 +21,7 @@ type checker struct{ partners Partners }
 // record checks a row and makes a record of it. The first field that isn't right is the reason for
 // refusing it.
 func (c checker) record(v *values) (r Choice, refused *files.Refusal) {
-	if reason := token(v[appToken], 64); reason != "" {
+	if reason := whyNotToken(v[appToken], 64); reason != "" {
 		return r, refuse(appToken, reason)
 	}
 	r.App = v[appToken]
@@ -72,21 +72,21 @@ func (r *Choice) devices(v *values) *files.Refusal {
 	if r.IDFA+r.GPSAdID == "" {
 		return &files.Refusal{Reason: noDevice}
 	}
-	if why := deviceName(r.IDFA); why != "" {
+	if why := whyNotDevice(r.IDFA); why != "" {
 		return refuse(idfaAt, why)
 	}
-	if why := deviceName(r.GPSAdID); why != "" {
+	if why := whyNotDevice(r.GPSAdID); why != "" {
 		return refuse(gpsAt, why)
 	}
 	return nil
 }
 
-// deviceName returns the reason why a device can't have this ID, or "". An empty ID is right.
-func deviceName(id string) string {
+// whyNotDevice returns the reason why a device can't have this ID, or "". An empty ID is right.
+func whyNotDevice(id string) string {
 	if id == "" {
 		return ""
 	}
-	if reason := token(id, 128); reason != "" {
+	if reason := whyNotToken(id, 128); reason != "" {
 		return reason
 	}
 	return files.NotID(id)
@@ -109,7 +109,7 @@ func (c checker) settings(r *Choice, v *values) *files.Refusal {
 		return nil
 	}
 	named := strings.TrimSpace(v[partner])
-	if why := partnerName(named); why != "" {
+	if why := whyNotPartner(named); why != "" {
 		return refuse(partner, why)
 	}
 	switch {
@@ -127,18 +127,19 @@ func (c checker) settings(r *Choice, v *values) *files.Refusal {
 	return nil
 }
 
+// Reasons that several checks give.
 const (
 	isMissing = "is missing"
 	noForm    = "has an ID that isn't one of Apple or Google: theirs have 8-4-4-4-12 hexadecimal digits"
 )
 
-// token returns the reason why s isn't a text of at most that many letters, digits, dots, dashes
-// and underscores, or "".
-func token(s string, most int) string {
+// whyNotToken returns the reason why s isn't a text of at most that many letters, digits, dots,
+// dashes and underscores, or "".
+func whyNotToken(s string, most int) string {
 	if s == "" {
 		return isMissing
 	}
-	if why := printable(s); why != "" {
+	if why := whyNotSent(s); why != "" {
 		return why
 	}
 	for _, r := range s {
@@ -152,8 +153,8 @@ func token(s string, most int) string {
 	return ""
 }
 
-// printable returns the reason why s can't be sent as it is, or "".
-func printable(s string) string {
+// whyNotSent returns the reason why s can't be sent as it is, or "".
+func whyNotSent(s string) string {
 	if !utf8.ValidString(s) {
 		return "is not UTF-8"
 	}
