@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	mostDecimals = 5
+	mostDecimals = 5 // the most that the service takes
 	// mostDigits is how many digits an amount may have before the point. The service takes a float,
 	// which holds 15 to 17 digits in all.
 	mostDigits = 12
@@ -33,8 +33,8 @@ var signs = map[string]string{
 	"₸": "kzt", "₼": "azn", "₾": "gel",
 }
 
-// isSign reports whether a sign may stand for the given currency, and whether it stands for any
-// currency.
+// isSign reports whether a sign or a code may stand for the given currency (same), and whether it
+// stands for any currency (known).
 func isSign(sign, code string) (same, known bool) {
 	sign = strings.ToLower(sign)
 	codes := strings.Fields(signs[sign])
@@ -72,6 +72,7 @@ func amount(s string) (canonical, reason string) {
 	return whole, ""
 }
 
+// allDigits reports whether a text has no other characters than digits; it may be empty.
 func allDigits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

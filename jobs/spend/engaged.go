@@ -13,11 +13,11 @@ var layouts = [2][2]string{
 	{"2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00"},
 }
 
-// engaged reads the time of an engagement. It accepts
+// parseEngaged reads the time of an engagement. It accepts
 //   - RFC 3339, also with a space for the T
 //   - the same with " UTC", as BigQuery exports it, or without a zone, which is then zone
 //   - seconds or milliseconds since 1970.
-func engaged(s string, zone *time.Location) (time.Time, bool) {
+func parseEngaged(s string, zone *time.Location) (time.Time, bool) {
 	if allDigits(s) {
 		n, err := strconv.ParseInt(s, 10, 64)
 		switch {

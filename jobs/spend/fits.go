@@ -14,6 +14,7 @@ func Fields() []string { return names[:] }
 // it can. The reasons are those for which a row would be refused, except for the age of the record
 // and the currencies that the job allows.
 func Fits(name, cell string, format files.Format) string {
+	// The cell is checked within a row that is right otherwise.
 	v := values{"made-up-cost-id", types[0], "usd", "1", "tag", ""}
 	c := newChecker(false, nil, time.UTC)
 	for f, field := range mapping(nil, nil, format).Fields {
@@ -27,6 +28,7 @@ func Fits(name, cell string, format files.Format) string {
 		v[f] = plain
 		c.timed = name == names[engagedAt]
 	}
+	// A sign beside the amount must be that of the row's currency.
 	if sign, _ := files.CutSign(v[costAmount]); sign != "" {
 		v[costCurrency] = strings.ToLower(sign)
 		if codes := strings.Fields(signs[v[costCurrency]]); len(codes) > 0 {

@@ -10,8 +10,9 @@ import (
 // conflict is why a record isn't sent: its Cost ID was sent with other content before.
 var conflict = outbox.Rejection{Field: names[costID], Reason: "has other content in an earlier row or push"}
 
-// right says what may be in each field, for people.
-var right = map[string]string{
+// corrections says what may be in each field, by the field's name, and what to write in a row that
+// is refused as a whole, by the reason.
+var corrections = map[string]string{
 	names[costID]:       "the Cost ID that the click or impression was served with, of 12 to 256 characters",
 	names[costType]:     strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
 	names[costCurrency]: "a code of ISO 4217 such as EUR, or one that the job lists under currencies",
@@ -27,5 +28,5 @@ func instead(r outbox.Rejection) string {
 		return "nothing: the service takes spend for seven days after the click or impression, and this row comes " +
 			"too late"
 	}
-	return files.Instead(r, right)
+	return files.Instead(r, corrections)
 }

@@ -17,7 +17,7 @@ type Options struct {
 	Format             files.Format      // its Zone is set from Zone
 	More               []string          // currency codes beside those of ISO 4217
 	Zone               *time.Location    // zone of times in files that name none
-	SendConflicts      bool
+	SendConflicts      bool              // send a Cost ID although it was sent with other content, instead of rejecting it
 }
 
 // Kind plans and pushes the files of one spend job.
@@ -25,7 +25,7 @@ type Kind struct {
 	files.Pusher
 
 	o       Options
-	mapping files.Mapping
+	mapping files.Mapping // see the function of that name
 	check   *checker
 }
 

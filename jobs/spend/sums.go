@@ -14,6 +14,7 @@ type Key struct {
 	Tag      string // empty: none was recorded
 }
 
+// String returns the parts of the key with blanks between them; the tag is the last.
 func (k Key) String() string {
 	return strings.TrimSuffix(k.Day+" "+k.Type+" "+k.Currency+" "+k.Tag, " ")
 }
@@ -42,14 +43,14 @@ const mostTags = 100
 // day. The key has no tag after the first mostTags tags, and for a tag that contains the Cost ID. A
 // row that doesn't say what it costs has the key "".
 func tally(day string) func(Cost) (string, int64) {
-	seen := map[string]bool{}
+	tags := map[string]bool{} // those that have sums of their own
 	return func(r Cost) (string, int64) {
 		if r.Type == "" || r.Currency == "" || r.Amount == "" {
 			return "", 0 // an invalid row
 		}
 		k := Key{Day: r.day(day), Type: r.Type, Currency: r.Currency}
-		if !strings.Contains(r.Tag, r.CostID) && (seen[r.Tag] || len(seen) < mostTags) {
-			seen[r.Tag] = true
+		if !strings.Contains(r.Tag, r.CostID) && (tags[r.Tag] || len(tags) < mostTags) {
+			tags[r.Tag] = true
 			k.Tag = r.Tag
 		}
 		return k.String(), units(r.Amount)

@@ -19,6 +19,7 @@ func refuse(f field, reason string) *files.Refusal {
 	return &files.Refusal{Field: names[f], Reason: reason}
 }
 
+// Reasons for refusing a value.
 const (
 	isMissing = "is missing"
 	// isExpired is the only refusal that depends on the clock. It has the record's age.
@@ -38,7 +39,7 @@ type checker struct {
 	timed      bool              // the job names a column of times, so that a record without a time is refused
 	zone       *time.Location    // zone of times that name none
 	types      map[string]string // as spelled -> as sent
-	currencies map[string]string
+	currencies map[string]string // likewise
 }
 
 // newChecker returns a checker that accepts the currencies of ISO 4217 and those of more.
@@ -60,7 +61,7 @@ func newChecker(timed bool, more []string, zone *time.Location) *checker {
 // reason for a refusal. It doesn't check whether the engagement has expired.
 func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	var reason string
-	if reason = text(v[costID], 12, 256); reason == "" {
+	if reason = whyNotText(v[costID], 12, 256); reason == "" {
 		reason = files.NotID(v[costID])
 	}
 	if reason != "" {
@@ -74,6 +75,7 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 		"isn't a currency of ISO 4217, nor one listed under currencies"); reason != "" {
 		return r, refuse(costCurrency, reason)
 	}
+	// The amount may have the currency's sign or code beside it.
 	sign, digits := files.CutSign(v[costAmount])
 	switch same, known := isSign(sign, r.Currency); {
 	case same:
@@ -86,7 +88,7 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	if reason != "" {
 		return r, refuse(costAmount, reason)
 	}
-	if reason = text(v[tag], 1, 128); reason != "" {
+	if reason = whyNotText(v[tag], 1, 128); reason != "" {
 		return r, refuse(tag, reason)
 	}
 	r.Tag = v[tag]
@@ -97,7 +99,7 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	default:
 		return r, nil
 	}
-	at, ok := engaged(v[engagedAt], c.zone)
+	at, ok := parseEngaged(v[engagedAt], c.zone)
 	if !ok {
 		return r, refuse(engagedAt, "isn't a time such as 2026-01-31T08:30:00Z")
 	}
@@ -129,8 +131,9 @@ func lookup(known map[string]string, s, complaint string) (sent, reason string) 
 	return sent, ""
 }
 
-// text returns the reason why s can't be sent as a text of least to most characters; "" if it can.
-func text(s string, least, most int) string {
+// whyNotText returns the reason why s can't be sent as a text of least to most characters; "" if it
+// can.
+func whyNotText(s string, least, most int) string {
 	if s == "" {
 		return isMissing
 	}
