@@ -39,6 +39,7 @@ func (s *Tables) restatements(ctx context.Context, to *partition.Table, months [
 	if first == monthOf(sinks.Whole) {
 		first, until = civil.Date{}, civil.Date{} // the partition without a date lies before all others
 	}
+	// The changes of these months, and the months that have any.
 	history, err := s.Of.History(ctx, first, until)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func (s *Tables) restatements(ctx context.Context, to *partition.Table, months [
 		wanted[month] = true
 	}
 	var rows [][]any
-	var told []civil.Date
+	var changed []civil.Date
 	for _, change := range refresh.Changes(history) {
 		month := monthOf(change.Partition)
 		if !wanted[month] {
@@ -59,17 +60,17 @@ func (s *Tables) restatements(ctx context.Context, to *partition.Table, months [
 			return err
 		}
 		rows = append(rows, row)
-		if len(told) == 0 || told[len(told)-1] != month {
-			told = append(told, month)
+		if len(changed) == 0 || changed[len(changed)-1] != month {
+			changed = append(changed, month)
 		}
 	}
-	if len(told) == 0 {
+	if len(changed) == 0 {
 		return nil
 	}
 	if _, err := to.FindChanged(ctx); err != nil {
 		return err
 	}
-	return to.PutRows(ctx, s.definition(Restatements, changeColumns), told, rows, s.Now)
+	return to.PutRows(ctx, s.definition(Restatements, changeColumns), changed, rows, s.Now)
 }
 
 // changeRow returns the row of a change.

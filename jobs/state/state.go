@@ -52,7 +52,7 @@ const OtherMeaning = string(refresh.Mixed)
 type Tables struct {
 	Prefix string // of the names; empty: there are no such tables
 	Job    string
-	Of     *partition.Table
+	Of     *partition.Table // the job's table
 	// Rules returns the job's rules, with Stale and FinalAfter of the columns as they are by now.
 	Rules     func(context.Context) (refresh.Rules, error)
 	Warehouse sinks.Schema // labels, the key and the history count
@@ -133,6 +133,7 @@ func (s *Tables) Write(ctx context.Context) error {
 // was killed is over by then, by default.
 const longestTurn = 10 * time.Minute
 
+// wait waits for so long. It returns false when ctx ends before.
 func wait(ctx context.Context, long time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -142,6 +143,7 @@ func wait(ctx context.Context, long time.Duration) bool {
 	}
 }
 
+// write does what Write does, in one attempt.
 func (s *Tables) write(ctx context.Context) error {
 	// Other processes may have recorded more, and may write these tables, too. From here on, all
 	// that is known of a month is from one version of its document. So if another process writes
@@ -149,6 +151,7 @@ func (s *Tables) write(ctx context.Context) error {
 	if err := s.Of.Refresh(ctx); err != nil {
 		return err
 	}
+	// The months whose rows aren't up to date, by their records.
 	to, changes := s.Of.Derived(s.Prefix+Partitions), s.Of.Derived(s.Prefix+Restatements)
 	rules, err := s.Rules(ctx)
 	if err != nil {
@@ -162,7 +165,7 @@ func (s *Tables) write(ctx context.Context) error {
 	for i, date := range dates {
 		e, recorded := to.Record(date)
 		anew = anew || recorded && e.Shape != d.Shape.ID()
-		if !recorded || !all[date].in(e, d.Shape.ID()) || !e.Reached(rules.Targets) || rules.Snapshots &&
+		if !recorded || !all[date].matches(e, d.Shape.ID()) || !e.Reached(rules.Targets) || rules.Snapshots &&
 			i >= len(dates)-2 {
 			stale = append(stale, date)
 		}
@@ -175,6 +178,7 @@ func (s *Tables) write(ctx context.Context) error {
 			return err
 		}
 	}
+	// The months whose rows a sink doesn't hold as they were put.
 	changed, err := to.FindChanged(ctx)
 	if err != nil {
 		return err
@@ -188,6 +192,7 @@ func (s *Tables) write(ctx context.Context) error {
 	if err := s.restatements(ctx, changes, stale); err != nil {
 		return err
 	}
+	// The rows of all these months.
 	shapes, err := s.Of.Shapes(ctx)
 	if err != nil {
 		return err
@@ -222,11 +227,11 @@ func monthOf(partition civil.Date) civil.Date {
 	return refresh.Month.Start(partition)
 }
 
-// in tells whether e, the record of the month's rows as they were last written, was made of the
-// same records, by the same rules. The sum of sequence numbers shows it, because they only grow. A
-// record in doubt has no number of its own: as long as there is one, the month is made anew, and
-// written where that makes a difference.
-func (m month) in(e ledger.Record, shape string) bool {
+// matches tells whether e, the record of the month's rows as they were last written, was made of
+// the same records, by the same rules. The sum of sequence numbers shows it, because they only
+// grow. A record in doubt has no number of its own: as long as there is one, the month is made
+// anew, and written where that makes a difference.
+func (m month) matches(e ledger.Record, shape string) bool {
 	sum := int64(0)
 	for _, r := range m {
 		if r.Doubt {

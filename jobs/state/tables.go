@@ -19,7 +19,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A column is a column of these tables, and what it means.
+// A column is a column of one of the tables, and what it means.
 type column struct {
 	table.Column
 	description string
@@ -37,11 +37,12 @@ func Columns(name string) (list []table.Column) {
 	return list
 }
 
-// key returns a column that is never NULL, and value one that may be.
+// key returns a column that is never NULL.
 func key(name string, t catalog.Type, description string) column {
 	return column{table.Column{Name: name, Source: name, Type: t, Dimension: true}, description}
 }
 
+// value returns a column that may be NULL.
 func value(name string, t catalog.Type, description string) column {
 	return column{table.Column{Name: name, Source: name, Type: t}, description}
 }
