@@ -13,7 +13,7 @@ import (
 // cohorts say how a table's rows compare with the service's totals of cohort metrics, which drift
 // in the service itself.
 type cohorts struct {
-	compared int
+	compared int     // partitions that were compared with a total
 	near     int     // partitions that differ, and are reconciled all the same
 	apart    int     // partitions that aren't reconciled, for cohort metrics alone
 	most     float64 // by which share of a total one of them differs at most
@@ -51,11 +51,13 @@ func share(d ledger.Difference) float64 {
 	return math.Abs(off)
 }
 
-// fewest is how many partitions have to differ before that is taken for a property of the table.
-const fewest = 5
+// fewestApart is how many partitions have to differ before that is taken for a property of the
+// table.
+const fewestApart = 5
 
-// always tells whether so many of the table's totals differ that this is a property of the table.
-func (c cohorts) always() bool { return c.apart >= fewest && 2*c.apart > c.compared }
+// mostDiffer tells whether so many of the table's totals differ that this is a property of the
+// table.
+func (c cohorts) mostDiffer() bool { return c.apart >= fewestApart && 2*c.apart > c.compared }
 
 // advice says how to allow the differences that the totals have had so far.
 func (c cohorts) advice() string {

@@ -28,8 +28,7 @@ func LastFailed(job string, past ledger.Past, shown func(*ledger.Run, ledger.Fai
 		return nil
 	}
 	left := slices.DeleteFunc(slices.Clone(res.Failures), func(f ledger.Failure) bool {
-		return shown != nil &&
-			shown(run, f)
+		return shown != nil && shown(run, f)
 	})
 	if len(left) == 0 {
 		return nil
@@ -49,9 +48,9 @@ func Failed(job, run string, failures []ledger.Failure, most int) ledger.Problem
 	if slices.ContainsFunc(failures, func(f ledger.Failure) bool { return refused(f.Error) }) {
 		p.Advice = "what is published stays; once what the error names is changed"
 	}
-	var texts []string
-	units := map[string][]string{}
-	n := 0
+	var texts []string             // the errors, each once
+	units := map[string][]string{} // by error
+	n := 0                         // how many units there are
 	for _, f := range failures {
 		if !slices.Contains(texts, f.Error) {
 			texts = append(texts, f.Error)
@@ -67,7 +66,7 @@ func Failed(job, run string, failures []ledger.Failure, most int) ledger.Problem
 			break
 		}
 		if named := units[text]; named != nil {
-			text = some(named) + ": " + text
+			text = firstUnits(named) + ": " + text
 		}
 		p.Errors = append(p.Errors, text)
 	}
@@ -86,8 +85,8 @@ func refused(text string) bool {
 		strings.Contains(text, ": "+word+",")
 }
 
-// some names the first of many units.
-func some(names []string) string {
+// firstUnits names the first of many units.
+func firstUnits(names []string) string {
 	if len(names) <= mostUnits {
 		return strings.Join(names, ", ")
 	}

@@ -11,9 +11,9 @@ import (
 
 // Conditions of tables, beside those of partitions.
 const (
-	Lacking refresh.Condition = "lacking columns"
-	Kept    refresh.Condition = "kept"
-	Near    refresh.Condition = "near"
+	Lacking refresh.Condition = "lacking columns" // partitions lack columns that the job wants
+	Kept    refresh.Condition = "kept"            // on_empty keeps rows although the last answer was empty
+	Near    refresh.Condition = "near"            // cohorts differ from totals by no more than reconcile allows
 )
 
 // Conditions that are counted together.
@@ -29,7 +29,7 @@ var (
 var rules = []struct {
 	condition             refresh.Condition
 	what, advice, command string
-	wrong                 bool
+	wrong                 bool // else it is only to be known
 }{
 	{refresh.Broken, "that couldn't be fetched", "to try again", "{closing}", true},
 	{refresh.CutOff, "whose put was interrupted, so that it isn't known which rows readers see",

@@ -27,6 +27,7 @@ func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Recor
 	}
 	in := refresh.Inspect(now, job, r, done, past)
 	in.Problems = Of(job, kind, in, done)
+	// The last run's failure stands behind what is wrong, and before what is only to be known.
 	known := slices.IndexFunc(in.Problems, func(p ledger.Problem) bool { return !p.Wrong })
 	if known < 0 {
 		known = len(in.Problems)
@@ -87,6 +88,7 @@ func Of(job, kind string, in refresh.Inspection, done ledger.Records) (list []le
 			continue
 		}
 		p.What = plural(p.Partitions) + " " + rule.what
+		// What a rule alone can't say.
 		switch {
 		case rule.condition == refresh.Absent && in.Fresh.Success == nil:
 			p.Wrong = false // it has never run
@@ -98,7 +100,7 @@ func Of(job, kind string, in refresh.Inspection, done ledger.Records) (list []le
 				p.Advice = "to fetch them"
 			}
 		}
-		if slices.Contains(Differing, rule.condition) && c.always() {
+		if slices.Contains(Differing, rule.condition) && c.mostDiffer() {
 			p.What, p.Advice, p.Days = p.What+", as most of this table's do", c.advice(), merged(in.Period, p.Days)
 		}
 		var first, last civil.Date
@@ -241,6 +243,7 @@ func doubts(l ledger.Lacking) string {
 	return ""
 }
 
+// plural returns a number of partitions in words.
 func plural(n int) string {
 	if n == 1 {
 		return "1 partition"
