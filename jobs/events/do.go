@@ -71,11 +71,12 @@ func (p *plan) fetch(ctx context.Context, client *adjust.Client, d partition.Def
 	return a, list, err
 }
 
-// note compares the slugs with those of the last snapshot. It comes before the snapshot is
-// published: after a crash in between, the next run takes the snapshot again, and what is noted
-// already isn't noted twice. When note fails, the snapshot is published all the same, because it
-// can't be taken on another day, and the note of the next snapshot has the changes.
-func (p *plan) note(ctx context.Context, day civil.Date, seen time.Time, list []adjust.Event) error {
+// note compares the slugs with those of the last snapshot, and records what has changed. It comes
+// before the snapshot is published: after a crash in between, the next run takes the snapshot
+// again, and what is noted already isn't noted twice. When note fails, the snapshot is published
+// all the same, because it can't be taken on another day, and the note of the next snapshot has the
+// changes.
+func (p *plan) note(ctx context.Context, day civil.Date, fetched time.Time, list []adjust.Event) error {
 	now := make([]slugs.Event, 0, len(list))
 	for _, e := range list {
 		event := slugs.Event{Label: slugs.Label{Slug: e.ID, Name: e.Name}}
@@ -85,7 +86,7 @@ func (p *plan) note(ctx context.Context, day civil.Date, seen time.Time, list []
 		now = append(now, event)
 	}
 	changes, err := slugs.Open(p.o.Ledger, p.o.Job, p.o.Table).Note(ctx, slugs.Snapshot{
-		Events: now, Question: p.shape().FingerprintID(), Day: day, Seen: seen, Run: p.o.Run,
+		Events: now, Question: p.shape().FingerprintID(), Day: day, Seen: fetched, Run: p.o.Run,
 	})
 	for _, c := range changes {
 		level := slog.LevelInfo

@@ -29,6 +29,7 @@ var columns = []table.Column{
 	dimension("is_skad_event", catalog.String), // true or false
 }
 
+// dimension returns a column that belongs to the key.
 func dimension(name string, t catalog.Type) table.Column {
 	return table.Column{Name: name, Source: name, Type: t, Dimension: true}
 }
@@ -83,7 +84,7 @@ func rows(day civil.Date, list []adjust.Event) [][]any {
 	return out
 }
 
-// owner is an app that has an event, and the event's token in that app; either may be unknown.
+// An owner is an app that has an event, and the event's token in that app; either may be unknown.
 type owner struct{ app, token string }
 
 // owners returns the apps and tokens of an event. It pairs them where the service maps tokens to
@@ -113,6 +114,7 @@ func owners(e adjust.Event) []owner {
 	return out
 }
 
+// sorted returns a sorted copy of a list.
 func sorted(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
