@@ -25,8 +25,9 @@ import (
 
 // A container is an unpacked image and how its program is to be started.
 type container struct {
-	root, dir string
-	image     struct { // https://github.com/opencontainers/image-spec/blob/main/config.md
+	root  string   // folder of the unpacked image
+	dir   string   // working folder; empty: the image's
+	image struct { // https://github.com/opencontainers/image-spec/blob/main/config.md
 		User, WorkingDir     string
 		Env, Entrypoint, Cmd []string
 	}
@@ -114,6 +115,8 @@ func (c *container) once(args []string) error {
 	return err
 }
 
+// config is the config that measure starts the program with; its verbs are the service's address
+// and the number of the start.
 const config = `
 service: {base_url: "http://%s", token: "${ADJUST_TOKEN}"}
 ledger: file:///data/start-%d/ledger
@@ -136,17 +139,17 @@ func (c *container) measure(n int, slowest time.Duration, args []string) error {
 		return err
 	}
 	defer service.Close()
-	seen := make(chan time.Time, 100)
+	arrivals := make(chan time.Time, 100) // when the first bytes of requests came
 	go func() {
 		for {
 			conn, err := service.Accept()
 			if err != nil {
 				return
 			}
-			go refuse(conn, seen)
+			go refuse(conn, arrivals)
 		}
 	}()
-	var wall, busy []time.Duration
+	var wall, busy []time.Duration // time to the first byte, and CPU time, of each start
 	for i := range n {
 		text := fmt.Sprintf(config, service.Addr(), i)
 		if err := os.WriteFile(filepath.Join(c.root, "etc/reportferry/config.yml"), []byte(text), 0o644); err != nil {
@@ -156,18 +159,18 @@ func (c *container) measure(n int, slowest time.Duration, args []string) error {
 		if err != nil {
 			return err
 		}
-		var said strings.Builder
-		cmd.Stdout, cmd.Stderr = &said, &said
+		var output strings.Builder
+		cmd.Stdout, cmd.Stderr = &output, &output
 		began := time.Now()
 		_ = cmd.Run()
-		if code := cmd.ProcessState.ExitCode(); code != 5 || len(seen) == 0 {
+		if code := cmd.ProcessState.ExitCode(); code != 5 || len(arrivals) == 0 {
 			return fmt.Errorf("start %d: exit %d, want 5 of a refused token, after a request: %s", i, code,
-				said.String())
+				output.String())
 		}
-		wall = append(wall, (<-seen).Sub(began))
+		wall = append(wall, (<-arrivals).Sub(began))
 		busy = append(busy, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
-		for len(seen) > 0 { // other connections of the same start
-			<-seen
+		for len(arrivals) > 0 { // other connections of the same start
+			<-arrivals
 		}
 	}
 	slices.Sort(wall)
@@ -182,17 +185,18 @@ func (c *container) measure(n int, slowest time.Duration, args []string) error {
 }
 
 // refuse notes when the first byte of a request arrives, and answers 401.
-func refuse(conn net.Conn, seen chan<- time.Time) {
+func refuse(conn net.Conn, arrivals chan<- time.Time) {
 	defer conn.Close()
 	buffer := make([]byte, 64<<10)
 	if n, _ := conn.Read(buffer[:1]); n == 0 {
 		return
 	}
-	seen <- time.Now()
+	arrivals <- time.Now()
 	_, _ = conn.Read(buffer[1:])
 	_, _ = io.WriteString(conn, "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 }
 
+// ms writes a duration in milliseconds.
 func ms(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds()*1000, 'f', 1, 64) + " ms"
 }

@@ -23,12 +23,13 @@ func main() {
 	}
 }
 
+// run does the work of the command; name is the file that gets the JSON.
 func run(name string) error {
 	file, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	said := map[event]*strings.Builder{} // output by package and test, kept until the test's result is known
+	outputs := map[event]*strings.Builder{} // output by package and test, kept until the test's result is known
 	lines := bufio.NewReader(os.Stdin)
 	for {
 		line, end := lines.ReadBytes('\n')
@@ -41,10 +42,10 @@ func run(name string) error {
 		case json.Unmarshal(line, &e) != nil: // not an event, such as a compiler's message
 			fmt.Print(string(line))
 		default:
-			show(e, said)
+			show(e, outputs)
 		}
 		if end != nil { // the go command's exit code shows whether its output is complete
-			for test, text := range said { // these tests have no result, because the process died
+			for test, text := range outputs { // these tests have no result, because the process died
 				fmt.Printf("unfinished: %s %s\n%s", test.Package, test.Test, text)
 			}
 			return file.Close()
@@ -54,21 +55,21 @@ func run(name string) error {
 
 // show collects a test's output, and prints it when the test fails. Of a package it prints the last
 // line.
-func show(e event, said map[event]*strings.Builder) {
+func show(e event, outputs map[event]*strings.Builder) {
 	test := event{Package: e.Package, Test: e.Test}
 	switch e.Action {
 	case "build-output":
 		fmt.Print(e.Output)
 	case "output":
-		if said[test] == nil {
-			said[test] = &strings.Builder{}
+		if outputs[test] == nil {
+			outputs[test] = &strings.Builder{}
 		}
-		said[test].WriteString(e.Output)
+		outputs[test].WriteString(e.Output)
 	case "pass", "skip", "fail":
 		text := ""
-		if said[test] != nil {
-			text = said[test].String()
-			delete(said, test)
+		if outputs[test] != nil {
+			text = outputs[test].String()
+			delete(outputs, test)
 		}
 		switch {
 		case e.Action == "fail":
