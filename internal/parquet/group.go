@@ -91,7 +91,7 @@ func (g *Group) Weight() int64 {
 			rows *= 2
 		}
 	}
-	n := g.weight + int64(rows)*g.pool.row/8
+	n := g.weight + int64(rows)*g.pool.rowBits/8
 	for _, t := range g.texts {
 		if t != nil {
 			n += t.weight()
@@ -104,7 +104,7 @@ func (g *Group) Weight() int64 {
 func (g *Group) bytes() int64 {
 	n := g.pages.held
 	if g.chunk != nil {
-		n += int64(g.chunk.cap) * g.pool.row / 8
+		n += int64(g.chunk.cap) * g.pool.rowBits / 8
 	}
 	for i := range g.texts {
 		switch {

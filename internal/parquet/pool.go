@@ -14,7 +14,7 @@ const (
 type Pool struct {
 	columns []Column
 	rows    int          // rows of a page
-	row     int64        // size of a row in a chunk, in bits
+	rowBits int64        // size of a row in a chunk
 	words   []*textTable // by column; nil where it isn't of texts
 	open    []*Group     // those that hold rows
 	spill   spill
@@ -31,14 +31,14 @@ type Pool struct {
 func NewPool(columns []Column, chunk int64, dir string) *Pool {
 	p := &Pool{columns: columns, words: make([]*textTable, len(columns)), spill: spill{dir: dir}}
 	for i, c := range columns {
-		p.row += 64 + 1
+		p.rowBits += 64 + 1 // a value, and whether it is NULL
 		if c.Type == Text {
-			p.row -= 32
+			p.rowBits -= 32 // a dictionary index instead of a value
 			p.words[i] = newTextTable(0)
 		}
 	}
 	chunk = min(max(chunk, smallestChunk), largestChunk)
-	p.rows = min(max(int(chunk*8/p.row)&^63, fewestRows), longestPage) // whole words of NULL bits
+	p.rows = min(max(int(chunk*8/p.rowBits)&^63, fewestRows), longestPage) // whole words of NULL bits
 	return p
 }
 
@@ -127,7 +127,7 @@ func (p *Pool) Bytes() int64 {
 func (p *Pool) idle() int64 {
 	n := int64(len(p.blocks)) * arenaBlock
 	for _, c := range p.chunks {
-		n += int64(c.cap) * p.row / 8
+		n += int64(c.cap) * p.rowBits / 8
 	}
 	if p.spare != nil {
 		n += p.spare.bytes()

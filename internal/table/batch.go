@@ -79,9 +79,9 @@ func (b *batch) null(i, row int) {
 	m.tally[i].nulls++
 }
 
-// finest returns the most decimals that a cell of column i had so far, in the partition where that
-// is least. Only cells with more decimals than that must be passed to finer.
-func (b *batch) finest(i int) int {
+// leastDecimals returns the most decimals that a cell of column i had so far, in the partition
+// where that is least. Only cells with more decimals than that must be passed to noteDecimals.
+func (b *batch) leastDecimals(i int) int {
 	least := b.members[0].tally[i].decimals
 	for _, m := range b.members[1:] {
 		least = min(least, m.tally[i].decimals)
@@ -89,8 +89,8 @@ func (b *batch) finest(i int) int {
 	return least
 }
 
-// finer notes the number of decimals of a cell in column i.
-func (b *batch) finer(i, row, decimals int) {
+// noteDecimals notes the number of decimals of a cell in column i.
+func (b *batch) noteDecimals(i, row, decimals int) {
 	m, _ := b.member(row)
 	m.tally[i].decimals = max(m.tally[i].decimals, decimals)
 }

@@ -127,7 +127,7 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 	hashes := b.hashes[:len(values)]
 	parse, most := numberParser(t), mostDecimals[t]
 	data, cells, width := a.block.data, a.block.cells[b.from*a.block.width+at:], a.block.width
-	finest := b.finest(i)
+	leastDecimals := b.leastDecimals(i)
 	for row := range values {
 		// A cell of up to eight bytes, digits and at most one point, is read as one word.
 		c := cells[row*width]
@@ -140,8 +140,8 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 				}
 				values[row] = v
 				hashes[row] = hashValue(hashes[row], uint64(v))
-				if decimals > finest {
-					b.finer(i, row, decimals)
+				if decimals > leastDecimals {
+					b.noteDecimals(i, row, decimals)
 				}
 				continue
 			}
@@ -173,8 +173,8 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 		}
 		values[row] = v
 		hashes[row] = hashValue(hashes[row], uint64(v))
-		if decimals > finest {
-			b.finer(i, row, decimals)
+		if decimals > leastDecimals {
+			b.noteDecimals(i, row, decimals)
 		}
 	}
 	b.distribute(i)

@@ -17,7 +17,7 @@ type Options struct {
 	Format             files.Format      // its Zone is set from Zone
 	More               []string          // currency codes beside those of ISO 4217
 	Zone               *time.Location    // zone of times in files that name none
-	SendConflicts      bool              // send a Cost ID although it was sent with other content, instead of rejecting it
+	SendConflicts      bool              // send a Cost ID that was sent with other content before; else reject it
 }
 
 // Kind plans and pushes the files of one spend job.

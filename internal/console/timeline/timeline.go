@@ -36,8 +36,9 @@ type Part struct {
 	At, Long float64 // percent of the axis
 }
 
-// least is the shortest bar, in percent, so that every bar can be seen.
-const least = 0.3
+// shortestBar is the length of the shortest bar, in percent of the axis, so that every bar can be
+// seen.
+const shortestBar = 0.3
 
 // Bars returns the bars of a job's units, in a run that began at began and took took.
 func Bars(began time.Time, took time.Duration, units []ledger.Timing) []Bar {
@@ -53,7 +54,7 @@ func bar(began time.Time, took time.Duration, u ledger.Timing) Bar {
 	b := Bar{Timing: u}
 	share := func(d time.Duration) float64 { return min(100, max(0, 100*d.Seconds()/max(took, 1).Seconds())) }
 	at := share(u.Begun.Sub(began))
-	long := max(least, min(share(u.Took), 100-at))
+	long := max(shortestBar, min(share(u.Took), 100-at))
 	at = min(at, 100-long)
 	phases := []time.Duration{u.Limiter, u.Backoff, 0, u.Convert, u.Put}
 	var sum time.Duration
