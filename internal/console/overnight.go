@@ -119,7 +119,7 @@ func (o *overnightJob) fill(s snapshot, j JobStatus, changed tableHistory) {
 	o.Moves = len(moves)
 	var days []civil.Date
 	for _, m := range moves {
-		one := move{m, day(m.Partition), paged[m.Partition], wording.Size(m.Size), s.linked(m.Run)}
+		one := move{m, day(m.Partition), paged[m.Partition], wording.Percent(m.Size), s.linked(m.Run)}
 		if m.Finality == refresh.Final {
 			o.Finals = append(o.Finals, one)
 		}
@@ -156,7 +156,7 @@ func heat(moves []refresh.Move, days []civil.Date) (rows []heatRow) {
 		}
 		cell := &rows[row].Cells[column]
 		if cell.Percent == "" { // moves come biggest first, and a cell shows the biggest
-			*cell = heatCell{wording.Size(m.Size), step(m.Size), m.Size > 0, m.Finality == refresh.Final}
+			*cell = heatCell{wording.Percent(m.Size), step(m.Size), m.Size > 0, m.Finality == refresh.Final}
 		}
 	}
 	return rows

@@ -3,7 +3,7 @@
 // another.
 //
 //	Meaning, Outcome             of a run
-//	Size, Rebaselined            of numbers that moved, and of those that can't be compared
+//	Percent, Rebaselined         of numbers that moved, and of those that can't be compared
 //	FileMending                  of a file that is pushed
 //
 // The texts have no layout. Names in them are as the config and the ledger have them, so whoever
@@ -94,8 +94,8 @@ func Outcome(r ledger.Run) string {
 	return "nothing new"
 }
 
-// Size writes a move as a percentage of a usual day, with its sign.
-func Size(size float64) string {
+// Percent writes the size of a move as a percentage of a usual day, with its sign.
+func Percent(size float64) string {
 	switch {
 	case size == 0:
 		return "0%"

@@ -137,7 +137,7 @@ func (m movesByJob) writeTable(w io.Writer, limit int) error {
 			g.Rows = append(g.Rows, []string{
 				"  " + text.DayRange(one.Partition, one.Partition), one.Metric, shortNumber(one.Was),
 				shortNumber(one.Is),
-				wording.Size(one.Size), one.Finality, one.Reason,
+				wording.Percent(one.Size), one.Finality, one.Reason,
 			})
 		}
 		g.Write(w)
