@@ -205,7 +205,7 @@ func (c *Config) byAccount(d *strict.Decoder, entry Job) (list []Job) {
 // that no job uses, which is likely a slip.
 func (c *Config) checkAccounts(d *strict.Decoder, used map[string]bool) {
 	type identity struct{ token, id string }
-	seen := map[identity]string{}
+	owner := map[identity]string{} // -> name of the account that has them
 	for _, a := range c.Accounts {
 		s := c.ServiceOf(a.Name)
 		is := identity{s.Token, s.AccountID}
@@ -214,11 +214,11 @@ func (c *Config) checkAccounts(d *strict.Decoder, used map[string]bool) {
 		case s.Token == "":
 			d.Fail(a.key, "account %s: required key \"token\" is missing, as in token: ${TOKEN_A}; service has none "+
 				"either", a.Name)
-		case seen[is] != "":
+		case owner[is] != "":
 			d.Fail(a.key, "account %s has the token and the account_id of %s, so that both would be the same rows; "+
-				"give it its own, or leave one of them out", a.Name, seen[is])
+				"give it its own, or leave one of them out", a.Name, owner[is])
 		}
-		seen[is] = a.Name
+		owner[is] = a.Name
 		if len(c.Jobs) > 0 && !used[a.Name] {
 			d.Warn(a.key, "account %s is used by no job; add it to the accounts of one, or leave it out", a.Name)
 		}

@@ -39,7 +39,7 @@ func (d *Decoder) entries(n Node, what, like string, depth int) ([]Entry, bool) 
 		return nil, false
 	}
 	var own, merged []Entry
-	seen := map[string]int{}
+	lines := map[string]int{} // key -> its line
 	for it := m.MapRange(); it.Next(); {
 		if it.Key().IsMergeKey() {
 			sources, many := d.List(it.Value())
@@ -53,18 +53,18 @@ func (d *Decoder) entries(n Node, what, like string, depth int) ([]Entry, bool) 
 			continue
 		}
 		key := keyText(it.Key())
-		if line, twice := seen[key]; twice {
+		if line, twice := lines[key]; twice {
 			d.Fail(it.Key(), "key %q is already set on line %d", key, line)
 			continue
 		}
-		seen[key] = Line(it.Key())
+		lines[key] = Line(it.Key())
 		own = append(own, Entry{key, it.Key(), it.Value()})
 	}
 	// A mapping's own keys win over merged ones, and earlier sources win over later ones
 	// (yaml.org/type/merge).
 	for _, e := range merged {
-		if _, taken := seen[e.Key]; !taken {
-			seen[e.Key] = Line(e.KeyNode)
+		if _, taken := lines[e.Key]; !taken {
+			lines[e.Key] = Line(e.KeyNode)
 			own = append(own, e)
 		}
 	}

@@ -18,19 +18,19 @@ var (
 // statistics returns the bounds and the NULL count of column i of a row group.
 func statistics(t Type, g *Group, i int) format.Statistics {
 	var s format.Statistics
-	var seen []int64
+	var limits []int64 // the bounds of all pages that have values
 	for _, p := range g.sealed[i] {
 		s.NullCount += int64(p.nulls)
 		if p.nulls < p.rows {
-			seen = append(seen, p.low, p.high)
+			limits = append(limits, p.low, p.high)
 		}
 	}
 	switch {
-	case len(seen) == 0:
+	case len(limits) == 0:
 	case t == Text:
 		s.MinValue, s.MaxValue = textBounds(g.texts[i])
 	default:
-		low, high := bounds(t, seen)
+		low, high := bounds(t, limits)
 		s.MinValue, s.MaxValue = bound(t, low), bound(t, high)
 	}
 	return s

@@ -157,17 +157,17 @@ func readObject(d *json.Decoder, each func(key string) error) error {
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return errNoJSON
 	}
-	seen := map[string]bool{}
+	keys := map[string]bool{}
 	for d.More() {
 		t, err := d.Token()
 		key, ok := t.(string)
 		if err != nil || !ok {
 			return errNoJSON
 		}
-		if seen[key] {
+		if keys[key] {
 			return errTwice
 		}
-		seen[key] = true
+		keys[key] = true
 		if err := each(key); err != nil {
 			return err
 		}

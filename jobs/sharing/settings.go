@@ -43,7 +43,7 @@ func (p Partners) ParseSettings(text string) (s Settings, strange bool, err erro
 	for _, x := range list {
 		one, _ := p.Name(x.group)
 		shown := p.pairPartner(x)
-		if before, seen := spellings[one]; seen && before != x.group {
+		if before, again := spellings[one]; again && before != x.group {
 			return nil, false, fmt.Errorf("names %s twice", shown)
 		}
 		spellings[one] = x.group
@@ -156,7 +156,7 @@ func (p Partners) parseOptions(text string) (sent string, strange bool, err erro
 	spellings := map[string]string{}
 	for _, x := range list {
 		one, keys, _ := p.optionGroup(x.group)
-		if before, seen := spellings[one]; seen && before != x.group {
+		if before, again := spellings[one]; again && before != x.group {
 			return "", false, fmt.Errorf("has a group twice: number %d", x.outer)
 		}
 		spellings[one] = x.group
