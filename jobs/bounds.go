@@ -16,7 +16,8 @@ const mostRecords = 1 << 13
 
 // Bounds are how much is done and kept at once by all runs of a process.
 type Bounds struct {
-	// A job takes a place in planning and ending, a unit one in doing. A full channel makes it wait.
+	// A job takes a place in planning and ending, a unit one in doing. A full channel makes it
+	// wait.
 	planning, doing, ending chan struct{}
 
 	kept atomic.Int64 // how many of the ledger's records the plans keep in memory

@@ -15,8 +15,8 @@
 //	kind        how a job does its work: Kind, in report, events, spend, sharing, apps
 //	unit        what is done at a time: a window, the files of a job, the declared apps: Unit
 //	partition   one period of a table, replaced whole: ledger.Record says what was fetched of it
-//	window      one cell of the grid with the partitions of it that are due: refresh.Window. One request
-//	            covers a row of it
+//	window      one cell of the grid with the partitions of it that are due: refresh.Window. One
+//	            request covers a row of it
 //	part        the file of one partition: table.Part on its way, sinks.Part as a sink takes it
 //	lease       the right to replace partitions, renewed while a unit is done: ledger.Lease
 //	record      the commit point of a partition: ledger.Record

@@ -106,8 +106,8 @@ func inTurn(units []queuedUnit) {
 	slices.SortStableFunc(units, func(a, b queuedUnit) int { return a.turn - b.turn })
 }
 
-// doUnits does units, and units that come to light with them, several at once. It returns those that
-// another run holds and that this run tried for the first time.
+// doUnits does units, and units that come to light with them, several at once. It returns those
+// that another run holds and that this run tried for the first time.
 func (r *Runner) doUnits(units []queuedUnit) (held []queuedUnit) {
 	for len(units) > 0 {
 		most := max(1, r.Parallel)

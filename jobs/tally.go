@@ -111,8 +111,8 @@ func (t *tally) end(about step.Step, job Job) {
 	about.EndAt(t.start.Add(t.Took), errors.Join(t.Errs...))
 }
 
-// stop counts the windows of a unit that wasn't begun, or not finished, because the run was stopped.
-// A job that was denied leaves nothing to count: the refusal has been noted.
+// stop counts the windows of a unit that wasn't begun, or not finished, because the run was
+// stopped. A job that was denied leaves nothing to count: the refusal has been noted.
 func (t *tally) stop(windows int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -169,7 +169,6 @@ func unsent(a App, s state, r record) []Change {
 }
 
 // details compares the store ID, the name, the bundle ID and the additional stores.
-// details compares the store ID, the name, the bundle ID and the additional stores.
 func (c *comparison) details(a App, s state) {
 	if !s.exists {
 		c.value(nil, a.StoreID, "store_id")
@@ -226,7 +225,6 @@ func (c *comparison) unshownFields(a App, r record) {
 	c.migrate = false
 }
 
-// signature compares the declared settings of the SDK signature; what isn't declared is left alone.
 // signature compares the declared settings of the SDK signature; what isn't declared is left alone.
 func (c *comparison) signature(want *Signature, s state) {
 	if want == nil {

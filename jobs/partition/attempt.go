@@ -78,8 +78,8 @@ func (t *Table) PublishAll(ctx context.Context, l *ledger.Lease, list []Publicat
 	return results
 }
 
-// batchSink is an optional interface of sinks for which parts that are put at the same time are less
-// work, because the sink makes them visible in one go.
+// batchSink is an optional interface of sinks for which parts that are put at the same time are
+// less work, because the sink makes them visible in one go.
 type batchSink interface {
 	// Together returns how many parts are worth putting at a time.
 	Together() int
@@ -175,7 +175,7 @@ func (t *Table) prepare(ctx context.Context, a *attempt) error {
 			return nil
 		}
 	}
-	// An answer that is held back changes nothing in the record but that.
+	// While an answer is held back, the record stays, and only says that.
 	if a.Held = hold(p, &a.record); a.Held != nil {
 		a.record, _ = t.Recorded(old.Partition)
 		a.record.After, a.record.HeldBack, a.record.Doubt = old.Seq, a.Held, old.Doubt

@@ -28,7 +28,8 @@ type Answer struct {
 	Raw     []string                       // keys of the kept answers, none if none are kept
 	Scope   string                         // ID of the ledger.Scope that the token showed; empty: it isn't known
 	Refused []string                       // apps whose rows aren't in it, because the service refuses them
-	// Hidden has the apps that the token showed when a partition was fetched last, and shows no more.
+	// Hidden has the apps that the token showed when a partition was fetched last, and shows no
+	// more.
 	Hidden map[civil.Date][]string
 
 	Replayed time.Time // when a kept answer was read again; zero: the service has just given this one

@@ -26,8 +26,8 @@ const (
 	leastUnits = 100 // of a metric: installs, or dollars
 )
 
-// agreeingDays is on how many days answers must say about the same until the last one is published all
-// the same.
+// agreeingDays is on how many days answers must say about the same until the last one is published
+// all the same.
 const agreeingDays = 3
 
 // hold returns why an answer may not replace the recorded rows, which are more to be trusted, or
@@ -63,8 +63,8 @@ func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 	return h
 }
 
-// whyHeldBack returns why an answer is to be held back, or "". apps says that the reason is that the
-// token doesn't show some apps any more.
+// whyHeldBack returns why an answer is to be held back, or "". apps says that the reason is that
+// the token doesn't show some apps any more.
 func whyHeldBack(p *Publication, e *ledger.Record) (why string, apps bool) {
 	old := p.Base
 	guard := p.Guard

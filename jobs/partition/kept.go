@@ -52,8 +52,8 @@ func (t *Table) dropTooOld(w refresh.Window) (refresh.Window, error) {
 	return w, nil
 }
 
-// configure brings the settings of the targets' tables in line with the schema, as a put would have done.
-// A failure is only reported with warn, because this can wait.
+// configure brings the settings of the targets' tables in line with the schema, as a put would have
+// done. A failure is only reported with warn, because this can wait.
 func (t *Table) configure(ctx context.Context, schema *sinks.Schema, warn func(error)) {
 	for _, target := range t.o.Targets {
 		if sink, ok := target.Sink.(sinks.Configurer); ok {

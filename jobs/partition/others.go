@@ -17,8 +17,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// mostOpened is how many parts, and how many files under other keys, are opened. Files of a person's
-// own are few, and those of another layout many.
+// mostOpened is how many parts, and how many files under other keys, are opened. Files of a
+// person's own are few, and those of another layout many.
 const mostOpened = 10
 
 // leastFile is the size of the smallest Parquet file in bytes: the magic number twice, and the
@@ -85,11 +85,11 @@ func (t *Table) LeftBefore(first civil.Date) error {
 	return nil
 }
 
-// checkLayout looks for files of this table that lie in its folder under other keys than the layout's,
-// where readers find their rows, too. If none of the parts that were put is there, the files are
-// those of another layout and are refused: no store replaces files under two keys at one moment. If
-// one is there, they are copies that somebody made, or what an earlier version left, and each run
-// warns.
+// checkLayout looks for files of this table that lie in its folder under other keys than the
+// layout's, where readers find their rows, too. If none of the parts that were put is there, the
+// files are those of another layout and are refused: no store replaces files under two keys at one
+// moment. If one is there, they are copies that somebody made, or what an earlier version left, and
+// each run warns.
 func (t *Table) checkLayout(ctx context.Context, target ledger.Target, otherKeys []sinks.Object) error {
 	sink, ok := target.Sink.(sinks.Ranger)
 	if !ok {
@@ -122,9 +122,9 @@ func (t *Table) checkLayout(ctx context.Context, target ledger.Target, otherKeys
 	return nil
 }
 
-// meaningOfParts returns the fingerprint and the columns of the newest part that can be read. If its
-// fingerprint is now, it returns those of the oldest part instead: a rebaseline goes from one end
-// to the other, and may have stopped half way.
+// meaningOfParts returns the fingerprint and the columns of the newest part that can be read. If
+// its fingerprint is now, it returns those of the oldest part instead: a rebaseline goes from one
+// end to the other, and may have stopped half way.
 func (t *Table) meaningOfParts(ctx context.Context, target ledger.Target, parts []sinks.Object,
 	now string) (fingerprint string, columns []string, err error) {
 	newest := slices.Clone(parts)

@@ -48,8 +48,8 @@ type Publication struct {
 	Hidden   []string          // as Answer has it
 	Falling  []string          // columns that may fall though nothing is lost
 	OnEmpty  OnEmpty
-	// Guard is a share: an answer that takes away more of the rows, or of a metric, is held back; 0:
-	// no answer is held back for that.
+	// Guard is a share: an answer that takes away more of the rows, or of a metric, is held back;
+	// 0: no answer is held back for that.
 	Guard float64
 	Again bool // put it whatever the ledger says the sinks hold, and over what others put there
 
@@ -134,8 +134,9 @@ func compareContent(e *ledger.Record, old ledger.Record, replayed time.Time) {
 	e.Moved = e.Moved || wasFinal(old, e)
 }
 
-// countDays sets in a record on how many days the service was asked again about a partition whose rows differ from
-// the service's totals, or that has none, and how many of the last of these days brought the same.
+// countDays sets in a record on how many days the service was asked again about a partition whose
+// rows differ from the service's totals, or that has none, and how many of the last of these days
+// brought the same.
 func countDays(e *ledger.Record, old ledger.Record) {
 	empty := e.State == ledger.Empty && old.State == ledger.Empty
 	if differs := e.Differs() && old.Differs(); !empty && !differs {

@@ -70,13 +70,13 @@ func (p *plan) leaveOut(apps []string, why error) bool {
 	return true
 }
 
-// news tells whether no error of the run has named some of the refused apps yet, and notes that one
-// does now.
-func (p *plan) news(refused []string) bool {
+// noteReported notes that an error of the run names these refused apps. It returns false when
+// errors have named all of them already.
+func (p *plan) noteReported(refused []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	added := without(refused, p.named)
-	p.named = append(p.named, added...)
+	added := without(refused, p.reported)
+	p.reported = append(p.reported, added...)
 	return len(added) > 0
 }
 
@@ -108,7 +108,7 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 	for len(pieces) > 0 {
 		apps := pieces[0]
 		pieces = pieces[1:]
-		lines := &behindHeader{}
+		lines := &rowDetector{}
 		path, key, got, err := f.spool(ctx, row, apps, lines)
 		_, no := refusedApps(err)
 		if (no || errors.Is(err, adjust.ErrTooSlow)) && len(apps) > 1 {
@@ -122,7 +122,7 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 		if err != nil {
 			return partition.Answer{}, err
 		}
-		if !lines.some {
+		if !lines.hasRows {
 			empty = append(empty, apps...)
 		}
 		if !got.Empty {
@@ -145,26 +145,27 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 	return a, err
 }
 
+// halves divides apps into two lists.
 func halves(apps []string) [][]string {
 	half := len(apps) / 2
 	return [][]string{apps[:half], apps[half:]}
 }
 
-// A behindHeader is a writer that notes whether anything but blanks follows the first line.
-type behindHeader struct{ ended, some bool }
+// A rowDetector is a writer that notes whether anything but blanks follows the first line.
+type rowDetector struct{ headerEnded, hasRows bool }
 
-func (b *behindHeader) Write(p []byte) (int, error) {
+func (b *rowDetector) Write(p []byte) (int, error) {
 	rest := p
-	if !b.ended {
-		_, rest, b.ended = bytes.Cut(p, []byte("\n"))
+	if !b.headerEnded {
+		_, rest, b.headerEnded = bytes.Cut(p, []byte("\n"))
 	}
-	b.some = b.some || len(bytes.TrimSpace(rest)) > 0
+	b.hasRows = b.hasRows || len(bytes.TrimSpace(rest)) > 0
 	return len(p), nil
 }
 
 // spool fetches the rows of some apps and writes the whole answer into a file, at path. key is that
 // of the answer's raw copy.
-func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string, lines *behindHeader) (path, key string,
+func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string, lines *rowDetector) (path, key string,
 	got adjust.Answer, err error) {
 	file, err := os.CreateTemp(f.o.SpoolDir, "reportferry-*.csv")
 	if err != nil {
@@ -193,12 +194,12 @@ func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string, line
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		*lines = behindHeader{} // of this attempt alone
+		*lines = rowDetector{} // of this attempt alone
 		_, err := io.Copy(io.MultiWriter(file, lines), kept.Tee(r))
 		return err
 	})
 	if err == nil {
-		key, err = f.kept(ctx, kept, got)
+		key, err = f.commitKept(ctx, kept, got)
 	}
 	return file.Name(), key, got, err
 }
@@ -231,6 +232,7 @@ func (f *fetch) convert(ctx context.Context, row []civil.Date, fetched time.Time
 	return conv.Finish()
 }
 
+// readFile gives the spooled answer at path to a converter.
 func readFile(ctx context.Context, conv *table.Converter, path string) error {
 	file, err := os.Open(path)
 	if err != nil {

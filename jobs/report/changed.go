@@ -23,10 +23,10 @@ func (f *fetch) changedTotals(ctx context.Context, records ledger.Records,
 		return nil, nil, err
 	}
 	changed, compared = map[civil.Date][]ledger.Difference{}, map[civil.Date]bool{}
-	for _, c := range f.cols.numbers {
+	for _, c := range f.cols.askedTotals {
 		then, now := map[civil.Date]table.Part{}, map[civil.Date]table.Part{}
 		for p, e := range records {
-			part, has := f.recorded(e, shapes[e.Shape], c)
+			part, has := f.recordedTotal(e, shapes[e.Shape], c)
 			if _, had := today[p].Sums[c.Name]; has && had {
 				then[p], now[p], compared[p] = part, today[p], true
 			}
@@ -38,10 +38,10 @@ func (f *fetch) changedTotals(ctx context.Context, records ledger.Records,
 	return changed, compared, nil
 }
 
-// recorded returns the service's total of a column according to a record, or false when the record
-// doesn't have it. A record of an earlier version has only the sum over the rows, which may differ
-// from the total by what rounding loses. The part then has the number of rows, too.
-func (k *Kind) recorded(e ledger.Record, s ledger.Shape, c table.Column) (table.Part, bool) {
+// recordedTotal returns the service's total of a column according to a record, or false when the
+// record doesn't have it. A record of an earlier version has only the sum over the rows, which may
+// differ from the total by what rounding loses. The part then has the number of rows, too.
+func (k *Kind) recordedTotal(e ledger.Record, s ledger.Shape, c table.Column) (table.Part, bool) {
 	i := slices.IndexFunc(s.Columns, func(was ledger.Column) bool {
 		return was.Source == c.Source && (was.Name == c.Name || k.renamedTo(was) == c.Name)
 	})

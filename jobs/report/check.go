@@ -84,14 +84,14 @@ func (f *fetch) compareTotals(ctx context.Context, settled []ledger.Record) (lis
 		blocks[from] = append(blocks[from], e.Partition)
 	}
 	for _, from := range slices.SortedFunc(maps.Keys(blocks), civil.Date.Compare) {
-		found, n, err := f.compareFinals(ctx, blocks[from])
+		differing, n, err := f.compareFinals(ctx, blocks[from])
 		if compared += n; err != nil {
 			list = append(list, Comparison{Partition: blocks[from][0],
 				Err: fmt.Errorf("totals from %s on: %w", blocks[from][0], err)})
 		}
-		for _, partition := range slices.SortedFunc(maps.Keys(found), civil.Date.Compare) {
+		for _, partition := range slices.SortedFunc(maps.Keys(differing), civil.Date.Compare) {
 			e, _ := f.table.Record(partition)
-			list = append(list, Comparison{Partition: partition, Recorded: e, Totals: onRecord(found[partition])})
+			list = append(list, Comparison{Partition: partition, Recorded: e, Totals: onRecord(differing[partition])})
 		}
 	}
 	return list, compared
@@ -103,12 +103,12 @@ func (f *fetch) compareTotals(ctx context.Context, settled []ledger.Record) (lis
 // of rows and the sums of additive metrics.
 func (f *fetch) compare(ctx context.Context, e ledger.Record, recorded ledger.Shape, cols *columns) Comparison {
 	c := Comparison{Partition: e.Partition, Recorded: e}
-	part, err := f.askAs(ctx, e.Partition, cols.as(recorded, false))
+	part, err := f.askAs(ctx, e.Partition, cols.recordedAs(recorded, false))
 	var refused *adjust.Error
 	if err == nil {
 		c.Same = part.Rows == e.Rows && (part.Rows == 0 || part.Hash == e.Hash)
 	} else if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && cols.Shape.Lacks(recorded) != nil {
-		part, err = f.askAs(ctx, e.Partition, cols.as(recorded, true))
+		part, err = f.askAs(ctx, e.Partition, cols.recordedAs(recorded, true))
 		c.Same = part.Rows == e.Rows
 		for name, sum := range part.Sums {
 			c.Same = c.Same && (part.Rows == 0 || sum == e.Sums[name])

@@ -21,8 +21,8 @@ import (
 type column struct {
 	table.Column
 	event      string // the selector as text; empty: it isn't an event's
-	many       bool   // the selector may choose many events
-	everywhere bool   // it adds up over all dimensions
+	manyEvents bool   // the selector may choose many events
+	addsUp     bool   // it adds up over all dimensions
 	cohort     bool   // its numbers are dated by the install
 }
 
@@ -30,11 +30,12 @@ type column struct {
 // dimension.
 type columns struct {
 	partition.Definition
-	totalled []table.Column   // columns whose sums over the rows are compared with the service's totals
-	within   partition.Shares // by which share of the total some sums may differ from it
-	numbers  []table.Column   // columns whose totals the service is asked for
-	all      []column         // all columns without the stamps, which are about the fetch
-	// Names of columns that the config doesn't ask for, but recorded partitions have values in.
+	totalled    []table.Column   // columns whose sums over the rows are compared with the service's totals
+	tolerances  partition.Shares // by which share of the total some sums may differ from it
+	askedTotals []table.Column   // columns whose totals the service is asked for
+	all         []column         // all columns without the stamps, which are about the fetch
+	// kept names the columns that the config doesn't ask for, but recorded partitions have values
+	// in.
 	kept []string
 }
 
@@ -93,7 +94,7 @@ func configColumns(o Options) ([]column, error) {
 		cols = append(cols, column{
 			Column: table.Column{Name: o.named(slug, name), Source: slug, Type: typ, Additive: o.summable(f, typ),
 				Rounds: f.Modelled() && typ == catalog.Int64},
-			everywhere: f.Additive == catalog.Everywhere, cohort: f.OfCohort(),
+			addsUp: f.Additive == catalog.Everywhere, cohort: f.OfCohort(),
 		})
 	}
 	return cols, nil
@@ -139,7 +140,7 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 		return nil, err
 	}
 	for _, c := range cols {
-		p.o.sayName("metrics", c, recorded)
+		p.o.logNewName("metrics", c, recorded)
 	}
 	if len(p.o.Events) > 0 {
 		events, err := eventColumns(ctx, p.o, slugs, recorded)
@@ -178,32 +179,32 @@ func (o Options) stamps() (cols []column) {
 
 // define defines the table by its columns, to which it adds the stamps.
 func (k *Kind) define(cols []column) *columns {
-	cols = renamed(cols)
+	cols = withoutRenamed(cols)
 	stamped := append(slices.Clone(cols), k.o.stamps()...)
 	c := newColumns(shapeOf(k.o, stamped))
-	c.all, c.within, c.Strict = cols, partition.Shares{}, k.o.Frozen
+	c.all, c.tolerances, c.Strict = cols, partition.Shares{}, k.o.Frozen
 	for _, col := range stamped {
 		c.add(col.Column)
 		if col.totalled() {
 			c.totalled = append(c.totalled, col.Column)
 			if col.cohort {
-				c.within[col.Name] = k.o.Cohorts
+				c.tolerances[col.Name] = k.o.Cohorts
 			}
 		}
 		if k.hasTotal(col) {
 			col.Additive = true // one row has the total
-			c.numbers = append(c.numbers, col.Column)
+			c.askedTotals = append(c.askedTotals, col.Column)
 		}
 	}
 	c.Rules = k.o.Rules
 	c.Rules.FinalAfter = k.o.finalAfter(c.Shape)
-	c.Complete(k.o.warehouse(), k.o.Rules.Period.String(), usual, k.o.describe)
+	c.Complete(k.o.warehouse(), k.o.Rules.Period.String(), usualDimensions, k.o.describe)
 	return c
 }
 
-// renamed leaves out columns that only old partitions have: those that readers would take for
-// another column, while what they hold has a column of another name by now.
-func renamed(cols []column) []column {
+// withoutRenamed leaves out columns that only old partitions have: those that readers would take
+// for another column, while what they hold has a column of another name by now.
+func withoutRenamed(cols []column) []column {
 	return slices.DeleteFunc(slices.Clone(cols), func(c column) bool {
 		return c.Source != "" && slices.ContainsFunc(cols, func(other column) bool {
 			return other.Name != c.Name &&
@@ -216,6 +217,7 @@ func renamed(cols []column) []column {
 	})
 }
 
+// newColumns returns an empty list of columns for rows of a recorded shape.
 func newColumns(s ledger.Shape) *columns {
 	return &columns{Definition: partition.Definition{Shape: s, Route: table.NoRoute}}
 }
@@ -228,9 +230,9 @@ func (c *columns) add(col table.Column) {
 	c.Columns = append(c.Columns, col)
 }
 
-// as returns the columns that a recorded shape has or, if shared, only those of them that the table
-// still has.
-func (c *columns) as(recorded ledger.Shape, shared bool) *columns {
+// recordedAs returns the columns that a recorded shape has or, if shared, only those of them that
+// the table still has.
+func (c *columns) recordedAs(recorded ledger.Shape, shared bool) *columns {
 	out := newColumns(recorded)
 	for _, was := range recorded.Columns {
 		col := table.Column{Name: was.Name, Source: was.Source, Stamp: table.Stamp(was.Stamp)}
@@ -272,7 +274,7 @@ func unique(cols []column) error {
 			named = other.Name + " and " + c.Name + ", which readers take for one"
 		}
 		way := "; set as: on one of them"
-		if c.many && other.many {
+		if c.manyEvents && other.manyEvents {
 			way = "; choose one of the two events by slug besides, with as: for a name of its own"
 		}
 		return fmt.Errorf("two columns are named %s: from %s and from %s%s", named, origin(other), origin(c), way)
@@ -282,7 +284,7 @@ func unique(cols []column) error {
 
 // origin says in an error message where a column comes from.
 func origin(c column) string {
-	if c.many {
+	if c.manyEvents {
 		return c.event + " (" + c.Source + ")"
 	}
 	if c.event != "" {

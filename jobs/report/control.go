@@ -72,11 +72,11 @@ func (k *Kind) asksTotals() bool {
 // hasTotal tells whether a column has a total that can be compared with a later one. For a table
 // without periods, totals are added up over years, which is meaningless for a ratio.
 func (k *Kind) hasTotal(c column) bool {
-	return c.number() && (c.everywhere || k.o.Rules.Period != refresh.Whole)
+	return c.number() && (c.addsUp || k.o.Rules.Period != refresh.Whole)
 }
 
 // totalled tells whether the service's total of a column is the sum over any rows.
-func (c column) totalled() bool { return c.everywhere && c.number() }
+func (c column) totalled() bool { return c.addsUp && c.number() }
 
 // additive returns the slugs of the metrics that may be added up over any rows, such as those of
 // two hours. If all metrics are among them, whole rows may be added.
@@ -84,7 +84,7 @@ func (c *columns) additive() []string {
 	var slugs []string
 	for _, col := range c.Columns {
 		if !col.Dimension && col.Source != "" &&
-			((column{Column: col, everywhere: metric(col.Source).Additive == catalog.Everywhere}).totalled() ||
+			((column{Column: col, addsUp: metric(col.Source).Additive == catalog.Everywhere}).totalled() ||
 				slices.ContainsFunc(c.all, func(known column) bool {
 					return known.Name == col.Name &&
 						known.totalled()
@@ -106,36 +106,37 @@ func (c column) number() bool {
 type control struct {
 	first  *firstQuery // the run's first query for totals
 	cancel context.CancelFunc
-	over   chan struct{}
+	done   chan struct{} // closed when the answer, or an error, is there
 	totals map[civil.Date]table.Part
 	err    error
 }
 
 // control starts asking for the totals of a row of partitions, if they can be compared.
 func (f *fetch) control(ctx context.Context, row []civil.Date) *control {
-	if !f.asksTotals() || len(f.cols.numbers) == 0 {
+	if !f.asksTotals() || len(f.cols.askedTotals) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	c := &control{first: f.totalsFirst, cancel: cancel, over: make(chan struct{})}
+	c := &control{first: f.totalsFirst, cancel: cancel, done: make(chan struct{})}
 	go func() {
-		defer close(c.over)
+		defer close(c.done)
 		ctx, about := step.Begin(ctx, step.Reconcile)
-		c.err = panics.Caught("ask for totals", func() (err error) { c.totals, err = f.shared(ctx, row); return err })
+		c.err = panics.Caught("ask for totals",
+			func() (err error) { c.totals, err = f.sharedTotals(ctx, row); return err })
 		about.End(c.err)
 	}()
 	return c
 }
 
-// accepted waits until the service has accepted a query for totals. A query that it refuses there
-// needn't be sent for rows.
-func (c *control) accepted(ctx context.Context) error {
+// waitAccepted waits until the service has accepted a query for totals. A query that it refuses
+// there needn't be sent for rows.
+func (c *control) waitAccepted(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
 	select {
 	case <-c.first.done():
-	case <-c.over:
+	case <-c.done:
 		if errors.Is(c.err, jobs.ErrStop) {
 			return c.err
 		}
@@ -150,7 +151,7 @@ func (c *control) wait() (map[civil.Date]table.Part, error) {
 	if c == nil {
 		return nil, nil
 	}
-	<-c.over
+	<-c.done
 	return c.totals, c.err
 }
 
@@ -158,22 +159,22 @@ func (c *control) wait() (map[civil.Date]table.Part, error) {
 func (c *control) end() {
 	if c != nil {
 		c.cancel()
-		<-c.over
+		<-c.done
 	}
 }
 
-// against compares parts with the service's totals, and returns the result for each partition.
-// unknown is the error when the totals couldn't be fetched.
-func (f *fetch) against(parts []table.Part, totals map[civil.Date]table.Part,
+// compareWithTotals compares parts with the service's totals, and returns the result for each
+// partition. unknown is the error when the totals couldn't be fetched.
+func (f *fetch) compareWithTotals(parts []table.Part, totals map[civil.Date]table.Part,
 	unknown error) map[civil.Date]*ledger.Control {
 	these := map[civil.Date]table.Part{}
 	for _, p := range parts {
 		these[p.Partition] = totals[p.Partition]
 	}
-	found, controls := partition.Compare(f.cols.totalled, byPartition(parts), these, f.cols.within),
+	differing, controls := partition.Compare(f.cols.totalled, byPartition(parts), these, f.cols.tolerances),
 		map[civil.Date]*ledger.Control{}
 	for _, p := range parts {
-		total, differences := these[p.Partition], found[p.Partition]
+		total, differences := these[p.Partition], differing[p.Partition]
 		c := &ledger.Control{State: ledger.Reconciled}
 		switch {
 		case f.unchecked != "":
@@ -186,21 +187,21 @@ func (f *fetch) against(parts []table.Part, totals map[civil.Date]table.Part,
 		case differences != nil:
 			c.State, c.Differences = ledger.Unreconciled, differences
 		default:
-			c.Why, c.Differences = partition.Near(f.cols.totalled, p, total, f.cols.within)
+			c.Why, c.Differences = partition.Near(f.cols.totalled, p, total, f.cols.tolerances)
 		}
 		if totals != nil {
-			c.Totals = f.besides(p, total)
+			c.Totals = f.otherTotals(p, total)
 		}
 		controls[p.Partition] = c
 	}
 	return controls
 }
 
-// besides returns the totals of a partition that the record's sums over the rows don't tell: those
-// of metrics that don't add up, and those that differ from the sum.
-func (f *fetch) besides(rows, total table.Part) map[string]string {
+// otherTotals returns the totals of a partition that a record must have besides the sums over the
+// rows: those that differ from the sum, and those of metrics that don't add up.
+func (f *fetch) otherTotals(rows, total table.Part) map[string]string {
 	said := map[string]string{}
-	for _, c := range f.cols.numbers {
+	for _, c := range f.cols.askedTotals {
 		sum, adds := rows.Sums[c.Name]
 		if text, has := total.Sums[c.Name]; has && total.Rows+rows.Rows > 0 && (!adds || !partition.Equal(sum, text)) {
 			said[c.Name] = ledger.Plain(text)

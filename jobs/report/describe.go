@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// usual are the dimensions that dashboards filter by most.
-var usual = []string{"app_token", "app", "network", "partner_name", "campaign", "country_code", "os_name"}
+// usualDimensions are the dimensions that dashboards filter by most.
+var usualDimensions = []string{"app_token", "app", "network", "partner_name", "campaign", "country_code", "os_name"}
 
 // warehouse returns what the config says about tables, with a description of this one.
 func (o Options) warehouse() sinks.Schema {
@@ -34,13 +34,13 @@ func (o Options) describe(c table.Column) sinks.Column {
 		return sinks.Column{Description: "ID of the run that brought this content"}
 	case c.Dimension:
 		f, _ := catalog.Dimension(c.Source)
-		return sinks.Column{Description: f.Description, Source: o.renamed(c)}
+		return sinks.Column{Description: f.Description, Source: o.sourceName(c)}
 	}
 	f := metric(cmp.Or(c.Source, c.Name)) // a column of NULLs has a name only
 	if f.Unknown {
 		f.Type = c.Type
 	}
-	s := sinks.Column{Description: f.Description, Source: o.renamed(c), Unit: f.Unit(), Additive: f.Summable(),
+	s := sinks.Column{Description: f.Description, Source: o.sourceName(c), Unit: f.Unit(), Additive: f.Summable(),
 		Final: f.Final(o.adSpendMode())}
 	if o.FinalAfter > 0 && s.Final != "" {
 		s.Final = fmt.Sprintf("%d days after the period", o.FinalAfter)
@@ -48,15 +48,16 @@ func (o Options) describe(c table.Column) sinks.Column {
 	return s
 }
 
-// renamed returns the service's name of a column that the config renames, and an empty text for any
-// other column.
-func (o Options) renamed(c table.Column) string {
+// sourceName returns the service's name of a column that the config renames, and an empty text for
+// any other column.
+func (o Options) sourceName(c table.Column) string {
 	if o.Rename[c.Source] != c.Name {
 		return ""
 	}
 	return c.Source
 }
 
+// adSpendMode returns the query's parameter ad_spend_mode, or an empty text.
 func (o Options) adSpendMode() string { return strings.Join(o.Query.Parameters["ad_spend_mode"], "") }
 
 // metric returns what the catalogue says about a metric, which may be an event's. For one that it

@@ -60,18 +60,18 @@ func (k *Kind) Diff(ctx context.Context, now time.Time, c Comparing) (d Diff, er
 		return d, fmt.Errorf("job %s: %w: %w", k.o.Job, ledger.ErrRefused, err)
 	}
 	keys := map[string][]string{}
-	var sheets [2]rowsByKey
+	var contents [2]rowsByKey
 	for i, e := range []ledger.Record{d.Was, d.Is} {
-		if sheets[i], err = p.readRows(ctx, e, d, keys); err != nil {
+		if contents[i], err = p.readRows(ctx, e, d, keys); err != nil {
 			return d, fmt.Errorf("content %d of %s/%s: %w", e.Seq, k.o.Table, span([]civil.Date{e.Partition}), err)
 		}
-		for key, rows := range sheets[i] {
+		for key, rows := range contents[i] {
 			if c.By != nil {
-				sheets[i][key] = added(rows)
+				contents[i][key] = sumRows(rows)
 			}
 		}
 	}
-	d.Rows, d.Same = compareRows(sheets[0], sheets[1], keys, d.Metrics)
+	d.Rows, d.Same = compareRows(contents[0], contents[1], keys, d.Metrics)
 	return d, nil
 }
 
@@ -89,11 +89,11 @@ func (p *plan) contents(ctx context.Context, c Comparing) (d Diff, err error) {
 	d.Is = history[last]
 	switch {
 	case c.Seq > 0:
-		found, err := contentOf(p.o.Table, history, c.Seq)
+		earlier, err := contentOf(p.o.Table, history, c.Seq)
 		if err != nil {
 			return d, err
 		}
-		d.Was = found[0]
+		d.Was = earlier[0]
 	case c.On.IsValid():
 		over := c.On.AddDays(1).In(p.rules.Location)
 		for _, e := range history {
@@ -157,7 +157,7 @@ func (d *Diff) choose(o Options, by []string, cols []column, shapes []ledger.Sha
 		}
 		alone := func(s ledger.Shape) bool { return sourceOf(s, c.Name) == "" }
 		f := metric(c.Source)
-		adds := c.Type != catalog.String && (c.everywhere || !slices.ContainsFunc(dropped,
+		adds := c.Type != catalog.String && (c.addsUp || !slices.ContainsFunc(dropped,
 			func(name string) bool { return !f.AdditiveOver(name) }))
 		if slices.ContainsFunc(shapes, alone) || by != nil && !adds {
 			d.Left = append(d.Left, c.Name)

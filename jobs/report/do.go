@@ -42,7 +42,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcom
 	if len(window.Due) == 0 {
 		return f.out, failed
 	}
-	err = p.inSight(ctx, f.client)
+	err = p.checkVisible(ctx, f.client)
 	var cols *columns
 	if err == nil {
 		cols, err = p.resolve(ctx, f.client)
@@ -54,7 +54,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcom
 		f.out.Failed = len(window.Due)
 	}
 	for _, g := range groups {
-		if err = errors.Join(err, f.group(ctx, g)); errors.Is(err, jobs.ErrStop) {
+		if err = errors.Join(err, f.fetchGroup(ctx, g)); errors.Is(err, jobs.ErrStop) {
 			break
 		}
 	}
@@ -68,10 +68,10 @@ func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcom
 	return f.out, errors.Join(failed, err)
 }
 
-// group fetches and publishes those partitions of a window that need the same columns. When the
-// service refuses a column that the config no longer names, only the partitions that still have it
-// fail.
-func (f *fetch) group(ctx context.Context, g group) (err error) {
+// fetchGroup fetches and publishes those partitions of a window that need the same columns. When
+// the service refuses a column that the config no longer names, only the partitions that still have
+// it fail.
+func (f *fetch) fetchGroup(ctx context.Context, g group) (err error) {
 	f.cols, f.window, f.rowsFirst, f.totalsFirst, f.mismatches, f.further = g.columns, g.window, &f.firstRows,
 		&f.plan.firstTotals, nil, nil
 	if f.cols.kept != nil {
@@ -84,7 +84,7 @@ func (f *fetch) group(ctx context.Context, g group) (err error) {
 		return fmt.Errorf("ask for totals of %s: %w%s", f.o.Table, err, f.advice(err))
 	}
 	for _, run := range left.Runs() {
-		if err = errors.Join(err, f.row(ctx, run)); errors.Is(err, jobs.ErrStop) {
+		if err = errors.Join(err, f.fetchRow(ctx, run)); errors.Is(err, jobs.ErrStop) {
 			break
 		}
 	}
@@ -107,12 +107,12 @@ type fetch struct {
 	further    *allowance // how many more requests may look into mismatches
 }
 
-// row fetches consecutive partitions (a row of them) and publishes those that agree with the
-// totals.
-func (f *fetch) row(ctx context.Context, row []civil.Date) error {
+// fetchRow fetches consecutive partitions (a row of them) and publishes those that agree with the
+// totals. The others wait for recheck.
+func (f *fetch) fetchRow(ctx context.Context, row []civil.Date) error {
 	c := f.control(ctx, row)
 	defer c.end()
-	return f.partitions(ctx, row, c, func(row []civil.Date, a partition.Answer, err error) error {
+	return f.fetchPartitions(ctx, row, c, func(row []civil.Date, a partition.Answer, err error) error {
 		if err != nil {
 			f.out.Failed += len(row)
 			return fmt.Errorf("fetch %s/%s: %w%s", f.o.Table, span(row), err, f.advice(err))
@@ -121,30 +121,30 @@ func (f *fetch) row(ctx context.Context, row []civil.Date) error {
 	})
 }
 
-// partitions fetches consecutive partitions, and calls use with each answer or error. It divides or
-// changes the request where that can help:
+// fetchPartitions fetches consecutive partitions, and calls use with each answer or error. It
+// divides or changes the request where that can help:
 //
 //   - When the service is too slow for several partitions, it asks for each half.
 //   - When it is too slow for a single one, it asks app by app.
 //   - When the service refuses some apps by name, it asks without them.
 //   - When a cell isn't of its column's type, it asks for each partition by itself, so that only
 //     the one with that cell fails.
-func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control,
+func (f *fetch) fetchPartitions(ctx context.Context, row []civil.Date, c *control,
 	use func([]civil.Date, partition.Answer, error) error) error {
-	if cut := f.cut(row); len(cut) > 1 {
+	if cut := f.cutAtOffsets(row); len(cut) > 1 {
 		var errs []error
 		for _, run := range cut {
-			errs = append(errs, f.partitions(ctx, run, c, use))
+			errs = append(errs, f.fetchPartitions(ctx, run, c, use))
 		}
 		return errors.Join(errs...)
 	}
 	a, err := f.ask(ctx, row, c)
 	if named, _ := refusedApps(err); !errors.Is(err, jobs.ErrStop) && f.leaveOut(named, err) {
-		return f.partitions(ctx, row, c, use)
+		return f.fetchPartitions(ctx, row, c, use)
 	}
 	if errors.Is(err, adjust.ErrTooSlow) && len(row) > 1 {
 		half := len(row) / 2
-		return errors.Join(f.partitions(ctx, row[:half], c, use), f.partitions(ctx, row[half:], c, use))
+		return errors.Join(f.fetchPartitions(ctx, row[:half], c, use), f.fetchPartitions(ctx, row[half:], c, use))
 	}
 	if errors.Is(err, adjust.ErrTooSlow) && f.splitsByApp() {
 		a, err = f.byApp(ctx, row[0])
@@ -152,7 +152,7 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control,
 	if errors.As(err, new(*table.CellError)) && len(row) > 1 {
 		var errs []error
 		for _, partition := range row {
-			errs = append(errs, f.partitions(ctx, []civil.Date{partition}, c, use))
+			errs = append(errs, f.fetchPartitions(ctx, []civil.Date{partition}, c, use))
 		}
 		return errors.Join(errs...)
 	}
@@ -170,9 +170,9 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control,
 	return use(row, a, err)
 }
 
-// cut divides consecutive partitions where the UTC offset of a named time zone changes. A partition
-// within which it changes stands alone.
-func (p *plan) cut(row []civil.Date) (list [][]civil.Date) {
+// cutAtOffsets divides consecutive partitions where the UTC offset of a named time zone changes. A
+// partition within which it changes stands alone.
+func (p *plan) cutAtOffsets(row []civil.Date) (list [][]civil.Date) {
 	before := ""
 	for _, partition := range row {
 		offset := p.offset(partition)
@@ -206,7 +206,7 @@ func (f *fetch) advice(err error) string {
 		return ""
 	}
 	if f.o.Frozen && (failed.Metric != "" || errors.Is(err, jobs.ErrContract)) {
-		return evolve
+		return evolveAdvice
 	}
 	if f.cols != nil && slices.ContainsFunc(f.cols.all, func(c column) bool {
 		return c.Source == failed.Metric &&
@@ -245,6 +245,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	if err = f.further.take(); err != nil {
 		return a, err
 	}
+	// What is asked for, and what converts the answer.
 	q := f.query(row)
 	q.Splittable = len(row) > 1 || f.splitsByApp()
 	a.Refused = without(f.wanted(), q.Filters[appTokenIn])
@@ -253,12 +254,14 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		return a, err
 	}
 	defer conv.Abort()
-	if err = c.accepted(ctx); err == nil {
+	// The first query of the run goes alone, that for totals before that for rows.
+	if err = c.waitAccepted(ctx); err == nil {
 		err = f.rowsFirst.begin(ctx)
 	}
 	if err != nil {
 		return a, err
 	}
+	// The request. Its answer is converted, and kept, while it comes.
 	kept := f.keep(ctx, q)
 	defer kept.Abort()
 	ctx, fetching := step.Begin(ctx, step.Fetch)
@@ -277,8 +280,8 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		if !f.o.Frozen { // if frozen, the others wait until the header has been compared
 			f.rowsFirst.end()
 		}
-		bytes := &arriving{Reader: r}
-		defer f.converting(time.Now(), bytes)
+		bytes := &timedBody{Reader: r}
+		defer f.addConvertTime(time.Now(), bytes)
 		ctx, decoded := step.Begin(ctx, step.Decode)
 		err := conv.Read(ctx, kept.Tee(bytes))
 		decoded.End(err)
@@ -294,15 +297,16 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		return a, err
 	}
 	got.Started = began // so that the rows say what the ledger and the kept answer say
-	key, err := f.kept(ctx, kept, got)
+	key, err := f.commitKept(ctx, kept, got)
 	if err != nil {
 		return a, err
 	}
 	if len(a.Refused) == 0 { // otherwise the kept answer lacks the refused apps, and can't be replayed
 		a.Raw = allOf([]string{key})
 	}
+	// The parts.
 	finishing := time.Now()
-	defer f.converting(finishing, &arriving{})
+	defer f.addConvertTime(finishing, &timedBody{})
 	_, encoded := step.Begin(ctx, step.Encode)
 	a.Parts, err = conv.Finish() // after a 204, parts without rows
 	encoded.End(err)
@@ -311,28 +315,26 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	return a, err
 }
 
-// arriving is the body of an answer that is being received. It measures how long its reader has
+// A timedBody is the body of an answer that is being received. It measures how long its reader has
 // waited for data.
-type arriving struct {
+type timedBody struct {
 	io.Reader
 	waited time.Duration
 }
 
-func (a *arriving) Read(p []byte) (int, error) {
+func (a *timedBody) Read(p []byte) (int, error) {
 	began := time.Now()
 	n, err := a.Reader.Read(p)
 	a.waited += time.Since(began)
 	return n, err
 }
 
-// converting adds the time since began to the time that conversion took, without the time that was
-// spent waiting for the answer.
-func (f *fetch) converting(began time.Time, a *arriving) {
+// addConvertTime adds the time since began to the time that conversion took, without the time that
+// was spent waiting for the answer.
+func (f *fetch) addConvertTime(began time.Time, a *timedBody) {
 	f.out.Convert += time.Since(began) - a.waited
 }
 
-// query returns the report query for consecutive partitions: the config's, with the columns, days
-// and apps of this fetch.
 // query returns the report query for consecutive partitions: the config's, with the columns, days
 // and apps of this fetch.
 func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
@@ -352,9 +354,10 @@ func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	return q
 }
 
-// roughly returns a warning about a partition in which the clocks change and whose metrics can't be
-// added up over hours: all of it is fetched with one offset. Empty: there is nothing to warn of.
-func (f *fetch) roughly(partition civil.Date) string {
+// clockWarning returns a warning about a partition in which the clocks change and whose metrics
+// can't be added up over hours: all of it is fetched with one offset. It returns an empty text when
+// there is nothing to warn of.
+func (f *fetch) clockWarning(partition civil.Date) string {
 	if f.offset(partition) != "" {
 		return ""
 	}

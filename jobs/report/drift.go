@@ -63,8 +63,8 @@ func (p *plan) watch(checks refresh.DriftChecks) (jobs.Unit, bool) {
 	if !p.watching() {
 		return jobs.Unit{}, false
 	}
-	w, any := p.chosen(checks)
-	if !any {
+	w, ok := p.nextWatch(checks)
+	if !ok {
 		return jobs.Unit{}, false
 	}
 	var moved []jobs.Unit
@@ -78,8 +78,8 @@ func (p *plan) watch(checks refresh.DriftChecks) (jobs.Unit, bool) {
 	}, true
 }
 
-// chosen returns the final partitions to check next.
-func (p *plan) chosen(checks refresh.DriftChecks) (refresh.Watch, bool) {
+// nextWatch returns the final partitions to check next.
+func (p *plan) nextWatch(checks refresh.DriftChecks) (refresh.Watch, bool) {
 	return p.rules.Watch(p.now, p.o.Drift.Days, p.table.Records(), checks)
 }
 
@@ -96,15 +96,15 @@ func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out l
 	if err != nil {
 		return out, nil, err
 	}
-	w, any := p.chosen(checks)
-	if !any || w.Cell.From != planned.Cell.From {
+	w, ok := p.nextWatch(checks)
+	if !ok || w.Cell.From != planned.Cell.From {
 		return out, nil, nil // another run has checked them
 	}
-	l := w.Cell
-	l.At = time.Now()
+	check := w.Cell
+	check.At = time.Now()
 	var m adjust.Meter
 	f := &fetch{plan: p, client: p.o.Client.Metered(&m)}
-	if err = p.inSight(ctx, f.client); err != nil {
+	if err = p.checkVisible(ctx, f.client); err != nil {
 		return out, nil, err
 	}
 	changed, compared, err := f.compareFinals(ctx, w.Finals)
@@ -116,7 +116,7 @@ func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out l
 	case err != nil && ctx.Err() != nil:
 		return out, nil, err
 	case err != nil:
-		l.Failed, out.Unseen = true, len(w.Finals)
+		check.Failed, out.Unseen = true, len(w.Finals)
 		log.Warn("final partitions couldn't be compared with the service's totals; the next run tries again", "window",
 			span(w.Finals), "error", err)
 	default:
@@ -127,28 +127,28 @@ func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out l
 	}
 	for _, partition := range w.Finals {
 		if differences := changed[partition]; differences != nil {
-			l.Moved = append(l.Moved, partition)
+			check.Moved = append(check.Moved, partition)
 			log.Warn("numbers have moved that were final", "window", partition.String(), "difference",
 				onRecord(differences))
 		}
 	}
 	add := ledger.Change[slugs.Notes]{Apply: func(n *slugs.Notes) error {
 		if slices.ContainsFunc(n.DriftChecks, func(o refresh.DriftCheck) bool {
-			return o.From == l.From &&
-				o.Until == l.Until && !o.At.Before(l.At)
+			return o.From == check.From &&
+				o.Until == check.Until && !o.At.Before(check.At)
 		}) {
 			return ledger.ErrNothing // this check, or a later one, is there already
 		}
-		n.DriftChecks = n.DriftChecks.With(l)
+		n.DriftChecks = n.DriftChecks.With(check)
 		return nil
 	}}
 	if err = p.notes().Change(ctx, add); err != nil || p.o.Drift.Warn {
-		out.Drifted = len(l.Moved)
+		out.Drifted = len(check.Moved)
 		return out, nil, err
 	}
 	rules := p.rules
-	rules.Moved, rules.Only, rules.IgnoreSchedule = refresh.DriftChecks{l}.Moved(), []refresh.Reason{refresh.Drifted},
-		true
+	rules.Moved, rules.Only, rules.IgnoreSchedule = refresh.DriftChecks{check}.Moved(),
+		[]refresh.Reason{refresh.Drifted}, true
 	for _, window := range refresh.Plan(time.Now(), rules, p.table.Records()) {
 		moved = append(moved, f.unit(window))
 	}
@@ -160,7 +160,7 @@ func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out l
 // number that it could compare.
 func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (changed map[civil.Date][]ledger.Difference,
 	compared int, err error) {
-	if f.cols, err = f.resolve(ctx, f.client); err != nil || len(f.cols.numbers) == 0 {
+	if f.cols, err = f.resolve(ctx, f.client); err != nil || len(f.cols.askedTotals) == 0 {
 		return nil, 0, err
 	}
 	totals, err := f.totals(ctx, f.rules.Period.Row(partitions[0], partitions[len(partitions)-1]))

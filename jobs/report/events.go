@@ -52,6 +52,7 @@ func (s Selector) kind() string {
 	return "glob"
 }
 
+// pattern returns the text that the selector chooses events by.
 func (s Selector) pattern() string { return s.Slug + s.Name + s.Token + s.Section + s.Glob }
 
 // many tells whether the selector may choose more than one event.
@@ -95,14 +96,14 @@ func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded ledger.S
 		if err != nil {
 			return nil, err
 		}
-		var found []column
-		found, err = s.columns(ctx, o, all, recorded)
-		cols = append(cols, found...)
+		var matching []column
+		matching, err = s.columns(ctx, o, all, recorded)
+		cols = append(cols, matching...)
 	}
 	if err != nil {
 		return nil, err
 	}
-	cols = ceded(cols)
+	cols = withoutCeded(cols)
 	if !slices.ContainsFunc(cols, func(c column) bool { return !c.Dimension }) {
 		return nil, fmt.Errorf("%w: no metric is left to ask for", ledger.ErrRefused)
 	}
@@ -112,16 +113,16 @@ func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded ledger.S
 	return cols[fixed:], nil
 }
 
-// ceded leaves out a column of a glob or a section when another column has the same name, and
-// another selector gives the same metric a name of its own.
-func ceded(cols []column) []column {
+// withoutCeded leaves out a column of a glob or a section when another column has the same name,
+// and another selector gives the same metric a name of its own.
+func withoutCeded(cols []column) []column {
 	names := map[string]int{}
 	for _, c := range cols {
 		names[catalog.Fold(c.Name)]++
 	}
 	return slices.DeleteFunc(slices.Clone(cols), func(c column) bool {
-		return c.many && names[catalog.Fold(c.Name)] > 1 && slices.ContainsFunc(cols, func(other column) bool {
-			return !other.many && other.Source == c.Source && !catalog.SameWord(other.Name, c.Name)
+		return c.manyEvents && names[catalog.Fold(c.Name)] > 1 && slices.ContainsFunc(cols, func(other column) bool {
+			return !other.manyEvents && other.Source == c.Source && !catalog.SameWord(other.Name, c.Name)
 		})
 	})
 }
@@ -129,17 +130,17 @@ func ceded(cols []column) []column {
 // columns returns the columns of one selector: those of the events that match now, and those of
 // events that matched before and are gone.
 func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, recorded ledger.Shape) ([]column, error) {
-	var found []adjust.Event
+	var matching []adjust.Event
 	for _, e := range all {
 		if s.match(e) {
-			found = append(found, e)
+			matching = append(matching, e)
 		}
 	}
-	if !s.many() && len(found) > 1 {
-		return nil, fmt.Errorf("%s means one event, and %d match: %s; choose one by slug, or by app", s, len(found),
-			list(found))
+	if !s.many() && len(matching) > 1 {
+		return nil, fmt.Errorf("%s means one event, and %d match: %s; choose one by slug, or by app", s, len(matching),
+			list(matching))
 	}
-	cols, err := s.columnsOf(o, found, recorded)
+	cols, err := s.columnsOf(o, matching, recorded)
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +148,9 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 	switch {
 	case len(gone) > 0 && !o.NullMissing && !o.Frozen: // if frozen, checkContract reports all columns together
 		return nil, fmt.Errorf("%s: events have vanished from the service: its columns were %s and are now %s; set "+
-			"on_missing_event: null to keep the lost ones as NULLs%s", s, s.before(recorded), names(cols),
+			"on_missing_event: null to keep the lost ones as NULLs%s", s, s.recordedNames(recorded), names(cols),
 			o.slugChanges(ctx, s, s.slugs(recorded)))
-	case len(found) == 0 && len(gone) == 0:
+	case len(matching) == 0 && len(gone) == 0:
 		return nil, fmt.Errorf("%s matches no event; %s%s", s, s.candidates(all),
 			o.slugChanges(ctx, s, s.slugs(recorded)))
 	}
@@ -168,11 +169,11 @@ func (s Selector) columnsOf(o Options, events []adjust.Event, recorded ledger.Sh
 		}
 		for _, metric := range s.Metrics {
 			c := column{Column: table.Column{Name: s.column(e.ID, metric), Source: slugOf(e.ID, metric)},
-				event: s.String(), many: s.many()}
-			if s.had(c.Source, recorded) {
+				event: s.String(), manyEvents: s.many()}
+			if s.hasOldName(c.Source, recorded) {
 				c.Name = c.Source
 			} else if s.As == "" {
-				o.sayName(s.String(), c, recorded)
+				o.logNewName(s.String(), c, recorded)
 			}
 			f, known := catalog.EventMetric(metric)
 			if !known && metric != self {
@@ -193,22 +194,23 @@ func (s Selector) columnsOf(o Options, events []adjust.Event, recorded ledger.Sh
 			if c.Type = f.Type; declared {
 				c.Type = typ
 			}
-			c.Additive, c.everywhere, c.cohort = o.summable(f, c.Type), f.Additive == catalog.Everywhere, f.OfCohort()
+			c.Additive, c.addsUp, c.cohort = o.summable(f, c.Type), f.Additive == catalog.Everywhere, f.OfCohort()
 			cols = append(cols, c)
 		}
 	}
 	return cols, nil
 }
 
-// sayName logs the name of a column that is new in the table and isn't named as the service names
-// it, because of signs in the slug.
-func (o Options) sayName(by string, c column, recorded ledger.Shape) {
+// logNewName logs the name of a column that is new in the table and isn't named as the service
+// names it, because of signs in the slug.
+func (o Options) logNewName(by string, c column, recorded ledger.Shape) {
 	if c.Name != c.Source && o.Rename[c.Source] == "" && !slices.ContainsFunc(recorded.Columns,
 		func(was ledger.Column) bool { return was.Name == c.Name }) {
 		o.warn("%s: the column of %q is named %s", by, c.Source, c.Name)
 	}
 }
 
+// warn logs a warning, if there is a log.
 func (o Options) warn(format string, args ...any) {
 	if o.Log != nil {
 		o.Log.Warn(fmt.Sprintf(format, args...), "job", o.Job)
@@ -226,7 +228,7 @@ func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 		}) {
 			continue
 		}
-		if !slices.ContainsFunc(s.Metrics, func(m string) bool { return s.gave(was, m) }) {
+		if !slices.ContainsFunc(s.Metrics, func(m string) bool { return s.belongs(was, m) }) {
 			continue // the event isn't gone: the config no longer asks for this metric
 		}
 		var typ catalog.Type
@@ -243,7 +245,7 @@ func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 func (s Selector) expected(recorded ledger.Shape) (cols []ledger.Column) {
 	for _, metric := range s.Metrics {
 		next := ledger.Column{Name: s.String() + " " + metric, Source: s.String(), Event: s.String()}
-		gave := func(was ledger.Column) bool { return was.Event == s.String() && s.gave(was, metric) }
+		gave := func(was ledger.Column) bool { return was.Event == s.String() && s.belongs(was, metric) }
 		if s.As != "" || s.Slug != "" {
 			next.Name = s.column(s.Slug, metric)
 			gave = func(was ledger.Column) bool { return was.Name == next.Name }
@@ -260,9 +262,9 @@ func (s Selector) expected(recorded ledger.Shape) (cols []ledger.Column) {
 	return cols
 }
 
-// gave tells whether a recorded column belongs to a metric. It goes by the column's name, because a
-// column of NULLs has no source any more.
-func (s Selector) gave(was ledger.Column, metric string) bool {
+// belongs tells whether a recorded column belongs to a metric. It goes by the column's name,
+// because a column of NULLs has no source any more.
+func (s Selector) belongs(was ledger.Column, metric string) bool {
 	switch {
 	case s.As != "":
 		return was.Name == s.column("", metric)
@@ -282,9 +284,9 @@ func (s Selector) column(slug, metric string) string {
 	return slugOf(name, metric)
 }
 
-// had tells whether the table has a column under the service's own name, signs and all, as earlier
-// versions made them.
-func (s Selector) had(source string, recorded ledger.Shape) bool {
+// hasOldName tells whether the table has a column under the service's own name, signs and all, as
+// earlier versions made them.
+func (s Selector) hasOldName(source string, recorded ledger.Shape) bool {
 	return s.As == "" && slices.ContainsFunc(recorded.Columns,
 		func(was ledger.Column) bool { return was.Event == s.String() && was.Name == source })
 }
@@ -297,8 +299,8 @@ func slugOf(slug, metric string) string {
 	return slug + "_" + metric
 }
 
-// before names the columns that the selector gave when the table was last written.
-func (s Selector) before(recorded ledger.Shape) string {
+// recordedNames names the columns that the selector gave when the table was last written.
+func (s Selector) recordedNames(recorded ledger.Shape) string {
 	var was []string
 	for _, c := range recorded.Columns {
 		if c.Event == s.String() {
@@ -342,6 +344,7 @@ func (s Selector) candidates(all []adjust.Event) string {
 	return "near ones: " + list(near[:min(8, len(near))])
 }
 
+// list names events with their slugs, for a message.
 func list(events []adjust.Event) string {
 	var out []string
 	for _, e := range events {
@@ -350,6 +353,7 @@ func list(events []adjust.Event) string {
 	return strings.Join(out, ", ")
 }
 
+// names names columns, for a message.
 func names(cols []column) string {
 	if len(cols) == 0 {
 		return "none"

@@ -11,9 +11,9 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// listed maps dimensions to the list of filters_data that has their values. Source: the service's
-// OpenAPI file of June 2024.
-var listed = map[string]string{
+// valueLists maps dimensions to the list of filters_data that has their values. Source: the
+// service's OpenAPI file of June 2024.
+var valueLists = map[string]string{
 	"app": "apps", "app_token": "apps", "country": "countries", "country_code": "countries", "network": "networks",
 	"os_name":    "os_names",
 	"partner_id": "partners", "partner_name": "partners", "store_type": "store_type",
@@ -25,6 +25,7 @@ var listed = map[string]string{
 // nothing: it makes an empty table, which agrees with its totals.
 func (k *Kind) FilterRemarks(ctx context.Context) []string { return k.filterRemarks(ctx, k.o.Client) }
 
+// filterRemarks does the work of FilterRemarks, with a client that may count the requests.
 func (k *Kind) filterRemarks(ctx context.Context, client *adjust.Client) (remarks []string) {
 	for _, filter := range slices.Sorted(maps.Keys(k.o.Query.Filters)) {
 		at := strings.LastIndex(filter, "__")
@@ -32,7 +33,7 @@ func (k *Kind) filterRemarks(ctx context.Context, client *adjust.Client) (remark
 		if operator != "in" && operator != "not_in" {
 			continue
 		}
-		name, has := listed[dimension]
+		name, has := valueLists[dimension]
 		var lists map[string][]adjust.Filter
 		if has {
 			lists, _ = client.FiltersData(ctx, []string{name}) // on an error, there is no list
@@ -54,8 +55,8 @@ func (k *Kind) filterRemarks(ctx context.Context, client *adjust.Client) (remark
 				continue
 			}
 			near := ""
-			if found := catalog.Nearest(value, known); len(found) > 0 {
-				near = "; did you mean " + strings.Join(found, " or ") + "?"
+			if nearest := catalog.Nearest(value, known); len(nearest) > 0 {
+				near = "; did you mean " + strings.Join(nearest, " or ") + "?"
 			}
 			remarks = append(remarks, fmt.Sprintf("filters: %s: the service has no %s %q%s", filter, dimension, value,
 				near))

@@ -112,9 +112,9 @@ func (t *firstQuery) answered(err error) error {
 	return err
 }
 
-// holds tells whether the recorded shape has all columns of the new one, so that the service is
-// known to accept them.
-func holds(recorded, now ledger.Shape) bool {
+// hasColumns tells whether the recorded shape has all columns of the new one, so that the service
+// is known to accept them.
+func hasColumns(recorded, now ledger.Shape) bool {
 	return !slices.ContainsFunc(now.Columns, func(c ledger.Column) bool {
 		return !slices.ContainsFunc(recorded.Columns, func(r ledger.Column) bool { return r.Source == c.Source })
 	})

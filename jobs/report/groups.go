@@ -34,7 +34,7 @@ func (p *plan) groups(ctx context.Context, w refresh.Window, now *columns) (list
 			if err != nil {
 				return nil, err
 			}
-			cols = p.keeping(now, recorded)
+			cols = p.withKept(now, recorded)
 		}
 		id := cols.Shape.ID()
 		i, known := at[id]
@@ -54,8 +54,8 @@ func (p *plan) groups(ctx context.Context, w refresh.Window, now *columns) (list
 	return list, nil
 }
 
-// keeping returns the columns, followed by those that only a recorded partition has values in.
-func (k *Kind) keeping(c *columns, recorded ledger.Shape) *columns {
+// withKept returns the columns, followed by those that only a recorded partition has values in.
+func (k *Kind) withKept(c *columns, recorded ledger.Shape) *columns {
 	cols := slices.Clone(c.all)
 	var kept []string
 	for _, was := range k.valued(recorded) {
@@ -72,7 +72,7 @@ func (k *Kind) keeping(c *columns, recorded ledger.Shape) *columns {
 				continue // of a type that only a later version knows
 			}
 			f := metric(was.Source)
-			col.Additive, col.everywhere, col.cohort = k.o.summable(f, col.Type), f.Additive == catalog.Everywhere,
+			col.Additive, col.addsUp, col.cohort = k.o.summable(f, col.Type), f.Additive == catalog.Everywhere,
 				f.OfCohort()
 			cols = append(cols, col)
 		}
@@ -96,8 +96,9 @@ func (k *Kind) valued(s ledger.Shape) []ledger.Column {
 	})
 }
 
-// ending logs, for each column that the config no longer asks for, the last partition that has it.
-func (p *plan) ending(ctx context.Context) error {
+// logEndedColumns logs, for each column that the config no longer asks for, the last partition that
+// has it.
+func (p *plan) logEndedColumns(ctx context.Context) error {
 	shapes, err := p.table.Shapes(ctx)
 	if err != nil {
 		return err
@@ -112,7 +113,7 @@ func (p *plan) ending(ctx context.Context) error {
 			continue
 		}
 		for _, c := range p.valued(shapes[e.Shape]) {
-			if !slices.ContainsFunc(p.known.Columns, func(is ledger.Column) bool { return is.Name == c.Name }) {
+			if !slices.ContainsFunc(p.knownShape.Columns, func(is ledger.Column) bool { return is.Name == c.Name }) {
 				ends[c.Name] = end{e.Partition, ends[c.Name].n + 1}
 			}
 		}

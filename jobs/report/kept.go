@@ -13,11 +13,11 @@ func (f *fetch) keep(ctx context.Context, q adjust.ReportQuery) *raw.Kept {
 	return f.o.Raw.Keep(ctx, raw.Request{From: q.From, Until: q.Until, Query: query})
 }
 
-// kept publishes the copy of an accepted answer, and returns its name. When the copy can't be kept,
-// kept counts that and returns an empty name, so that the rows are published all the same. If the
-// config requires the copy, it returns the error instead: then the partitions fail, and their old
-// rows stay.
-func (f *fetch) kept(ctx context.Context, k *raw.Kept, got adjust.Answer) (key string, err error) {
+// commitKept publishes the copy of an accepted answer, and returns its name. When the copy can't be
+// kept, it counts that and returns an empty name, so that the rows are published all the same. If
+// the config requires the copy, it returns the error instead: then the partitions fail, and their
+// old rows stay.
+func (f *fetch) commitKept(ctx context.Context, k *raw.Kept, got adjust.Answer) (key string, err error) {
 	key, err = k.Commit(raw.Answer{Status: got.Status, Headers: raw.OfUse(got.Header), Fetched: got.Started,
 		Bytes: got.Bytes})
 	if err == nil || f.o.Raw.Must() || ctx.Err() != nil {

@@ -156,11 +156,11 @@ func TestOldColumnsOfOneName(t *testing.T) {
 		}
 		return list
 	}
-	if got := strings.Join(names(k.keeping(now, old)), " "); got != "purchase_events capital_events clicks" {
+	if got := strings.Join(names(k.withKept(now, old)), " "); got != "purchase_events capital_events clicks" {
 		t.Error(got)
 	}
 	now = k.define([]column{of("purchase_events", "purchase_events")})
-	if got := strings.Join(names(k.keeping(now, old)), " "); got != "purchase_events Purchase_events clicks" {
+	if got := strings.Join(names(k.withKept(now, old)), " "); got != "purchase_events Purchase_events clicks" {
 		t.Error(got)
 	}
 }

@@ -18,12 +18,12 @@ import (
 // before the lookback ends. Partitions that it can't compare stay in the window, and all of them
 // stay when the totals can't be fetched.
 func (f *fetch) probe(ctx context.Context, w refresh.Window) (refresh.Window, error) {
-	if !f.o.Probe || f.incomparable() != "" || len(f.cols.numbers) == 0 {
+	if !f.o.Probe || f.incomparable() != "" || len(f.cols.askedTotals) == 0 {
 		return w, nil
 	}
-	still := map[civil.Date]bool{}
-	for _, row := range w.Without(func(d refresh.Due) bool { return !f.probed(d, w.Base[d.Partition]) }).Runs() {
-		today, err := f.shared(ctx, row)
+	unmoved := map[civil.Date]bool{}
+	for _, row := range w.Without(func(d refresh.Due) bool { return !f.mayBeSpared(d, w.Base[d.Partition]) }).Runs() {
+		today, err := f.sharedTotals(ctx, row)
 		if errors.Is(err, jobs.ErrStop) {
 			return w, err
 		}
@@ -36,23 +36,23 @@ func (f *fetch) probe(ctx context.Context, w refresh.Window) (refresh.Window, er
 		for _, day := range row {
 			records[day] = w.Base[day]
 		}
-		found, compared, err := f.changedTotals(ctx, records, today)
+		moved, compared, err := f.changedTotals(ctx, records, today)
 		if err != nil {
 			return w, err
 		}
 		for _, day := range row {
-			still[day] = compared[day] && found[day] == nil
+			unmoved[day] = compared[day] && moved[day] == nil
 		}
 	}
-	left := w.Without(func(d refresh.Due) bool { return still[d.Partition] })
+	left := w.Without(func(d refresh.Due) bool { return unmoved[d.Partition] })
 	f.out.Probed += len(w.Due) - len(left.Due)
 	return left, nil
 }
 
-// probed tells whether a partition needn't be fetched if its totals haven't changed: it will be
-// fetched once more before it is final, and its record has the sums of the very columns that would
-// be asked for.
-func (f *fetch) probed(d refresh.Due, e ledger.Record) bool {
+// mayBeSpared tells whether a partition needn't be fetched if its totals haven't changed: it will
+// be fetched once more before it is final, and its record has the sums of the very columns that
+// would be asked for.
+func (f *fetch) mayBeSpared(d refresh.Due, e ledger.Record) bool {
 	return d.Reason == refresh.Lookback && f.rules.Period != refresh.Whole && f.rules.InLookback(f.now, d.Partition) &&
 		!f.rules.Ripened(f.now, e) &&
 		(e.State == ledger.Written || e.State == ledger.Empty) && e.Shape == f.cols.Shape.ID() &&

@@ -86,15 +86,16 @@ func (p *plan) rebuild(ctx context.Context, e batch, cols []column) (d partition
 	if a.Parts, err = conv.Finish(); err != nil {
 		return d, a, err
 	}
-	a, err = p.take(a, e, d.Shape.ID(), shape)
+	a, err = p.checkRebuilt(a, e, d.Shape.ID(), shape)
 	return d, a, err
 }
 
-// take keeps the parts of the batch's partitions, and removes the others. It refuses a part that
-// isn't what was recorded, because the object of an answer may have been replaced by another that
-// is just as whole and valid. If the columns differ from the recorded ones, only the sums can be
-// compared.
-func (p *plan) take(a partition.Answer, e batch, shape string, recorded ledger.Shape) (partition.Answer, error) {
+// checkRebuilt keeps the parts of the batch's partitions, and removes the others. It refuses a part
+// that isn't what was recorded, because the object of an answer may have been replaced by another
+// that is just as whole and valid. If the columns differ from the recorded ones, only the sums can
+// be compared.
+func (p *plan) checkRebuilt(a partition.Answer, e batch, shape string, recorded ledger.Shape) (partition.Answer,
+	error) {
 	made := byPartition(a.Parts)
 	var parts []table.Part
 	var err error
@@ -266,7 +267,7 @@ func (p *plan) definition(cols []column, shape ledger.Shape, asked []string) (pa
 			cols[i].Source = ""
 		}
 	}
-	d := p.keeping(p.define(cols), shape).Definition
+	d := p.withKept(p.define(cols), shape).Definition
 	d.Strict = false // columns that the answer has besides were reported when it came
 	return d, nil
 }

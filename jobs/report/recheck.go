@@ -23,6 +23,7 @@ const mostFurther = 4
 // An allowance counts down the requests that are left. A nil one allows any number.
 type allowance struct{ left atomic.Int64 }
 
+// errAllowance says that no further request is made.
 var errAllowance = fmt.Errorf("%d further requests have been made", mostFurther)
 
 // take uses up one request, or returns errAllowance when none is left.
@@ -35,28 +36,29 @@ func (a *allowance) take() error {
 
 // A mismatch is a partition whose rows differ from the totals.
 type mismatch struct {
-	answer  partition.Answer // with the one part
+	answer  partition.Answer // with the part of this partition alone
 	control *ledger.Control
 	why     string // a remark for the record, in addition to the differences
-	spread  bool   // all values of the first place differ, so it isn't narrowed to those of other partitions
+	spread  bool   // all of many values of the first dimension differ, so its place isn't narrowed further
 }
 
+// part returns the part with the rows that differ.
 func (d mismatch) part() table.Part { return d.answer.Parts[0] }
 
 // reconcile compares an answer with the totals. It publishes the partitions that agree, and keeps
 // the others for recheck.
 func (f *fetch) reconcile(ctx context.Context, a partition.Answer, c *control) error {
 	totals, unknown := c.wait()
-	control := f.against(a.Parts, totals, unknown)
-	var sure []table.Part
+	control := f.compareWithTotals(a.Parts, totals, unknown)
+	var agreeing []table.Part
 	for _, p := range a.Parts {
 		if d := (mismatch{answer: a.Only(p), control: control[p.Partition]}); d.control.State == ledger.Unreconciled {
 			f.mismatches = append(f.mismatches, d)
 		} else {
-			sure = append(sure, p)
+			agreeing = append(agreeing, p)
 		}
 	}
-	return f.publish(ctx, a.Only(sure...), control)
+	return f.publish(ctx, a.Only(agreeing...), control)
 }
 
 // recheck goes through the partitions whose rows differed from the totals. It asks for new totals,
@@ -86,6 +88,7 @@ func (f *fetch) recheck(ctx context.Context) (err error) {
 	} else if errors.Is(unknown, adjust.ErrAuth) {
 		err = unknown // the job goes no further
 	}
+	// What still differs is published with where it differs, or with why that isn't known.
 	for _, d := range left {
 		switch {
 		case unknown == nil:
@@ -108,7 +111,7 @@ func (f *fetch) publishAgreeing(ctx context.Context, mismatches []mismatch,
 	for i, d := range mismatches {
 		parts[i] = d.part()
 	}
-	control := f.against(parts, totals, nil)
+	control := f.compareWithTotals(parts, totals, nil)
 	for _, d := range mismatches {
 		if d.control = control[d.part().Partition]; d.control.State == ledger.Unreconciled {
 			left = append(left, d)
@@ -123,12 +126,13 @@ func (f *fetch) publishAgreeing(ctx context.Context, mismatches []mismatch,
 // whose rows can't be fetched keeps the earlier ones.
 func (f *fetch) fetchAgain(ctx context.Context, mismatches []mismatch) {
 	answers := map[civil.Date]partition.Answer{}
-	failed := f.partitions(ctx, f.spanning(mismatches), nil, func(_ []civil.Date, a partition.Answer, err error) error {
-		for _, p := range a.Parts {
-			answers[p.Partition] = a.Only(p)
-		}
-		return err
-	})
+	failed := f.fetchPartitions(ctx, f.spanning(mismatches), nil,
+		func(_ []civil.Date, a partition.Answer, err error) error {
+			for _, p := range a.Parts {
+				answers[p.Partition] = a.Only(p)
+			}
+			return err
+		})
 	for i, d := range mismatches {
 		a, answered := answers[d.part().Partition]
 		if !answered {
@@ -158,7 +162,7 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 			f.o.Log.Warn("rows have the same dimensions as others", "job", f.o.Job, "run", f.o.Run, "window", name,
 				"rows", p.Repeated)
 		}
-		if said := f.roughly(p.Partition); said != "" {
+		if said := f.clockWarning(p.Partition); said != "" {
 			f.o.Log.Warn(said, "job", f.o.Job, "run", f.o.Run, "window", name)
 			c.Also(said)
 		}
@@ -183,12 +187,12 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 		p.Remove()
 		err = errors.Join(err, fmt.Errorf("reconcile %s/%s: %w; the old rows stay", f.o.Table, name, why))
 	}
-	if len(parts) > 0 && f.news(a.Refused) {
+	if len(parts) > 0 && f.noteReported(a.Refused) {
 		err = errors.Join(err, fmt.Errorf("fetch %s: %s; those of the other apps are published; name these in "+
 			"filters: {app_token__in: [...]} to do without the rest", f.o.Table, refusal))
 	}
 	out, failed := f.table.Deliver(ctx, f.lease, f.cols.Definition, f.window, a.Only(parts...))
-	if f.first {
+	if f.newTable {
 		out.Blank = out.Empty
 	}
 	f.out.Add(out)
@@ -200,18 +204,18 @@ func (f *fetch) spanning(mismatches []mismatch) []civil.Date {
 	return f.rules.Period.Row(mismatches[0].part().Partition, mismatches[len(mismatches)-1].part().Partition)
 }
 
-// places are the dimensions in which locate looks for a difference, in this order.
-var places = []string{"app_token", "os_name", "network"}
+// placeDimensions are the dimensions in which locate looks for a difference, in this order.
+var placeDimensions = []string{"app_token", "os_name", "network"}
 
-// mostNarrowed is how many values of the first place may differ for locate to look into them.
+// mostNarrowed is how many values of the first dimension may differ for locate to go on with them.
 const mostNarrowed = 20
 
 // locate finds where each difference is, as far as the dimensions of the job and the allowance let
-// it: first by the first place and then, for the values that differ, by all places. A difference
-// whose place can't be found keeps none.
+// it: first by the first of placeDimensions that the job has and then, for the values that differ,
+// by all of them. A difference whose place can't be found keeps none.
 func (f *fetch) locate(ctx context.Context, mismatches []mismatch) {
 	var by []string
-	for _, name := range places {
+	for _, name := range placeDimensions {
 		if slices.Contains(f.o.Query.Dimensions, name) {
 			by = append(by, name)
 		}
@@ -219,20 +223,20 @@ func (f *fetch) locate(ctx context.Context, mismatches []mismatch) {
 	if len(by) == 0 {
 		return
 	}
-	found := f.placed(ctx, mismatches, by[:1], nil)
-	slices.Sort(found)
-	found = slices.Compact(found)
-	if len(by) == 1 || len(found) == 0 || len(found) > mostNarrowed ||
-		slices.ContainsFunc(found, func(v string) bool { return v == "" || strings.Contains(v, ",") }) {
+	values := f.locateBy(ctx, mismatches, by[:1], nil)
+	slices.Sort(values)
+	values = slices.Compact(values)
+	if len(by) == 1 || len(values) == 0 || len(values) > mostNarrowed ||
+		slices.ContainsFunc(values, func(v string) bool { return v == "" || strings.Contains(v, ",") }) {
 		return
 	}
-	f.placed(ctx, mismatches, by, found)
+	f.locateBy(ctx, mismatches, by, values)
 }
 
-// placed asks for totals by some dimensions, and notes in the mismatches where the differences are.
-// If only isn't nil, it asks only for these values of the first dimension. It returns the values of
-// the first dimension that differ, leaving out mismatches in which all of many values do.
-func (f *fetch) placed(ctx context.Context, mismatches []mismatch, by, only []string) (found []string) {
+// locateBy asks for totals by some dimensions, and notes in the mismatches where the differences
+// are. If only isn't nil, it asks only for these values of the first dimension. It returns the
+// values of the first dimension that differ, leaving out mismatches in which all of many values do.
+func (f *fetch) locateBy(ctx context.Context, mismatches []mismatch, by, only []string) (values []string) {
 	metrics := slices.DeleteFunc(slices.Clone(f.cols.totalled), func(c table.Column) bool {
 		return !slices.ContainsFunc(mismatches, func(d mismatch) bool {
 			return slices.ContainsFunc(d.control.Differences,
@@ -258,16 +262,17 @@ func (f *fetch) placed(ctx context.Context, mismatches []mismatch, by, only []st
 			return d.part().Partition == t.Partition &&
 				!d.spread
 		}); i >= 0 {
-			found = append(found, f.place(ctx, &mismatches[i], t, columns, metrics, by, only)...)
+			values = append(values, f.locateOne(ctx, &mismatches[i], t, columns, metrics, by, only)...)
 		}
 		t.Remove()
 	}
-	return found
+	return values
 }
 
-// place does the work of placed for one mismatch.
-func (f *fetch) place(ctx context.Context, d *mismatch, total table.Part, columns, metrics []table.Column, by,
-	only []string) (found []string) {
+// locateOne does the work of locateBy for one mismatch, whose totals by place are in the part
+// total.
+func (f *fetch) locateOne(ctx context.Context, d *mismatch, total table.Part, columns, metrics []table.Column, by,
+	only []string) (values []string) {
 	theirs, err := total.Grouped(ctx, columns, by)
 	if err != nil {
 		return nil
@@ -291,7 +296,7 @@ func (f *fetch) place(ctx context.Context, d *mismatch, total table.Part, column
 		}
 		all[group] = true
 	}
-	groups := partition.Compare(metrics, ours, theirs, f.cols.within)
+	groups := partition.Compare(metrics, ours, theirs, f.cols.tolerances)
 	for i, x := range d.control.Differences {
 		switch where, every := partition.Place(by, x.Metric, groups, len(all)); {
 		case every && only != nil: // all that it was narrowed to differs: the shorter text of before stays
@@ -309,7 +314,7 @@ func (f *fetch) place(ctx context.Context, d *mismatch, total table.Part, column
 	}
 	for group := range groups {
 		first, _, _ := strings.Cut(group, table.GroupSeparator)
-		found = append(found, first)
+		values = append(values, first)
 	}
-	return found
+	return values
 }

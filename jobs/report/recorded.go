@@ -19,7 +19,7 @@ func (p *plan) recordedColumns(recorded ledger.Shape) ([]column, error) {
 	cols := slices.Clone(p.fixed)
 	for _, s := range p.o.Events {
 		for _, was := range recorded.Columns {
-			metric, gave := s.gaveIt(was)
+			metric, gave := s.metricOf(was)
 			c := column{Column: table.Column{Name: was.Name, Source: was.Source}, event: s.String()}
 			if !gave || c.Type.UnmarshalText([]byte(was.Type)) != nil {
 				continue
@@ -34,17 +34,17 @@ func (p *plan) recordedColumns(recorded ledger.Shape) ([]column, error) {
 			case c.Type == catalog.Int64: // an event's own value is a count
 				f.Additive = catalog.Everywhere
 			}
-			c.Additive, c.everywhere, c.cohort = p.o.summable(f, c.Type), f.Additive == catalog.Everywhere, f.OfCohort()
+			c.Additive, c.addsUp, c.cohort = p.o.summable(f, c.Type), f.Additive == catalog.Everywhere, f.OfCohort()
 			cols = append(cols, c)
 		}
 	}
 	return cols, unique(append(slices.Clone(cols), p.o.stamps()...))
 }
 
-// gaveIt returns the metric of the selector that a recorded column belongs to, if it does.
-func (s Selector) gaveIt(was ledger.Column) (metric string, gave bool) {
+// metricOf returns the metric of the selector that a recorded column belongs to, if it does.
+func (s Selector) metricOf(was ledger.Column) (metric string, gave bool) {
 	for _, m := range s.Metrics {
-		fits := was.Event == s.String() && s.gave(was, m)
+		fits := was.Event == s.String() && s.belongs(was, m)
 		if s.As != "" || s.Slug != "" {
 			fits = was.Event != "" && was.Name == s.column(s.Slug, m)
 		}
@@ -57,8 +57,8 @@ func (s Selector) gaveIt(was ledger.Column) (metric string, gave bool) {
 	return metric, gave
 }
 
-// evolve ends the error messages about a broken contract.
-const evolve = "; undo the change, or let a run with contract: evolve take it into the table"
+// evolveAdvice ends the error messages about a broken contract.
+const evolveAdvice = "; undo the change, or let a run with contract: evolve take it into the table"
 
 // checkContract refuses columns that differ from those of the newest partition, if the config
 // freezes columns. Older partitions may have others, of metrics that ended before. A rebaseline,
@@ -76,7 +76,8 @@ func (p *plan) checkContract(ctx context.Context, now ledger.Shape) error {
 			return err
 		}
 		if breaks := contract.Breaks(now); breaks != nil {
-			return fmt.Errorf("table %s: %w: %s%s", p.o.Table, jobs.ErrContract, strings.Join(breaks, "; "), evolve)
+			return fmt.Errorf("table %s: %w: %s%s", p.o.Table, jobs.ErrContract, strings.Join(breaks, "; "),
+				evolveAdvice)
 		}
 		return nil
 	}

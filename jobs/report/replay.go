@@ -47,7 +47,7 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if p.rules.Changed, err = p.table.FindChanged(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
-	if err := p.table.CheckOthers(ctx, p.known, r.o.Rules.IgnoreLedger); err != nil {
+	if err := p.table.CheckOthers(ctx, p.knownShape, r.o.Rules.IgnoreLedger); err != nil {
 		return jobs.Plan{}, err
 	}
 	sources, err := r.sources(ctx, p)
@@ -70,7 +70,7 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 			Do: func(ctx context.Context) (ledger.Outcome, error) { return p.replay(ctx, unit, cols) },
 		})
 	}
-	return p.with(units), nil
+	return p.jobPlan(units), nil
 }
 
 // openRaw does what open does, for work that needs kept answers. It refuses a job that keeps none,
@@ -82,7 +82,7 @@ func (k *Kind) openRaw(ctx context.Context, now time.Time) (p *plan, recorded le
 				"keeps those of later runs", k.o.Job, ledger.ErrRefused)
 	}
 	if p, recorded, known, err = k.open(ctx, now); err == nil && known {
-		err = ledger.CheckReplay(k.o.Table, recorded, p.known)
+		err = ledger.CheckReplay(k.o.Table, recorded, p.knownShape)
 	}
 	return p, recorded, known, err
 }
@@ -161,4 +161,5 @@ func (p *plan) unkept(e batch) jobs.Unit {
 	}}
 }
 
+// errUnkept says that a partition can't be made again from kept answers.
 var errUnkept = errors.New("no raw answer of it is recorded")

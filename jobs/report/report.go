@@ -73,19 +73,21 @@ type Options struct {
 	Stamps        []table.Stamp           // the columns about the fetch
 	OnEmpty       partition.OnEmpty
 	FailText      bool // as partition.Options has it
-	// Lists the apps that the token shows, as the function Visible does; nil: there is no list.
+	// Visible lists the apps that the token shows, as the function Visible does; nil: there is no
+	// list.
 	Visible func(context.Context, *adjust.Client) ledger.Scope
-	// Requests for rows name the apps that Visible lists.
+	// Listed says that requests for rows name the apps that Visible lists.
 	Listed bool
-	// As partition.Options has it; 0: partition.UsualGuard.
+	// Guard is what partition.Options has under this name; 0: partition.UsualGuard.
 	Guard     float64
 	Reconcile Reconcile // empty: warn
-	// The share of a total by which the sum over the rows may differ from it, for cohort metrics.
+	// Cohorts is the share of a total by which the sum over the rows may differ, for cohort
+	// metrics.
 	Cohorts  float64
 	Codec    string
 	Pages    string // the version of Parquet's data pages, as table.Options has it
-	SpoolDir string
-	Hold     int // as table.Options has it
+	SpoolDir string // the folder for answers and parts until they are put
+	Hold     int    // as table.Options has it
 	Budget   *table.Budget
 	Raw      *raw.Store // keeps the answers as they come; nil: they aren't kept
 	Log      *slog.Logger
@@ -99,35 +101,35 @@ type Slugs interface {
 // Kind is the kind of a report job.
 type Kind struct {
 	o     Options
-	fixed []column
+	fixed []column // the columns that are known without the service, see fixedColumns
 }
 
 // A plan holds what one run knows about a report job.
 type plan struct {
 	*Kind
-	now    time.Time
-	table  *partition.Table
-	states *state.Tables // the tables that describe this one
-	rules  refresh.Rules // Options.Rules, completed from the ledger
-	known  ledger.Shape  // the table's shape, as far as it is known before its columns are resolved
+	now        time.Time
+	table      *partition.Table
+	states     *state.Tables // the tables that describe this one
+	rules      refresh.Rules // Options.Rules, completed from the ledger
+	knownShape ledger.Shape  // the table's shape, as far as it is known before its columns are resolved
 
 	resolving *semaphore.Weighted // held to resolve events, which is done once, when first needed
 	columns   atomic.Pointer[columns]
-	fetched   map[civil.Date]bool // the partitions that were due when the plan was made
-	earliest  civil.Date          // the first of the partitions that were due
-	was       ledger.Result       // what brief said when the table was released
+	due       map[civil.Date]bool // the partitions that were due or changed in a sink when the plan was made
+	firstDue  civil.Date          // the first of the partitions that were due
+	lastBrief ledger.Result       // what brief returned when the table was released
 	scope     scope
-	first     bool // the ledger had nothing about the table when the plan was made
+	newTable  bool // the ledger had nothing about the table when the plan was made
 
 	firstRows, firstTotals firstQuery // for the queries for rows, and those for totals, which come first
 
-	mu      sync.Mutex
-	blocks  map[string]*block // by columns and first day
-	refused []string          // apps that the service refuses
-	named   []string          // refused apps that an error of the run has named
+	mu       sync.Mutex
+	blocks   map[string]*block // by columns and first day
+	refused  []string          // apps that the service refuses
+	reported []string          // refused apps that an error of the run has named
 	// Totals of the apps that the service lists, when the rows were asked for without a list.
-	byList map[civil.Date]table.Part
-	beside adjust.Meter // counts the requests after all units are done
+	totalsByList map[civil.Date]table.Part
+	endMeter     adjust.Meter // counts the requests after all units are done
 }
 
 // New checks the columns that are known without the service.
@@ -158,9 +160,10 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 			return jobs.Plan{}, err
 		}
 	}
-	if err := p.table.CheckOthers(ctx, p.known, k.o.Rebaseline || k.o.Rules.IgnoreLedger); err != nil {
+	if err := p.table.CheckOthers(ctx, p.knownShape, k.o.Rebaseline || k.o.Rules.IgnoreLedger); err != nil {
 		return jobs.Plan{}, err
 	}
+	// Final partitions that an earlier check found moved are due.
 	var checks refresh.DriftChecks
 	if k.o.Drift.Days > 0 {
 		if checks, err = k.readDriftChecks(ctx); err != nil {
@@ -170,20 +173,21 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if !k.o.Drift.Warn {
 		p.rules.Moved = checks.Moved()
 	}
-	var units, wider []jobs.Unit
-	p.fetched = maps.Clone(p.rules.Changed)
+	// The windows that are due, and how many requests each takes.
+	var units, widening []jobs.Unit // widening: those that only lack columns
+	p.due = maps.Clone(p.rules.Changed)
 	rebased, windows := 0, refresh.Plan(now, p.rules, p.table.Records())
 	for _, w := range windows {
 		for _, d := range w.Due {
-			if p.fetched[d.Partition] = true; d.Reason == refresh.Rebased {
+			if p.due[d.Partition] = true; d.Reason == refresh.Rebased {
 				rebased++
 			}
 		}
 	}
 	if len(windows) > 0 {
-		p.earliest = windows[0].Due[0].Partition
+		p.firstDue = windows[0].Due[0].Partition
 	}
-	f, blocks := &fetch{plan: p, cols: p.keeping(k.define(k.fixed), p.known)}, map[*block]bool{}
+	f, blocks := &fetch{plan: p, cols: p.withKept(k.define(k.fixed), p.knownShape)}, map[*block]bool{}
 	for _, w := range windows {
 		u := f.unit(w)
 		if b := p.block([]civil.Date{w.Due[0].Partition}, f.cols); u.Requests > 0 && k.asksTotals() && !blocks[b] {
@@ -196,12 +200,12 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		if slices.ContainsFunc(w.Due, func(d refresh.Due) bool { return d.Reason != refresh.NewColumns }) {
 			units = append(units, u)
 		} else {
-			wider = append(wider, u)
+			widening = append(widening, u)
 		}
 	}
-	slices.Reverse(wider)
-	units = append(units, wider...)
-	if u, any := p.watch(checks); any {
+	slices.Reverse(widening)
+	units = append(units, widening...)
+	if u, ok := p.watch(checks); ok {
 		units = append(units, u)
 	}
 	if k.o.States != "" && rebased > 0 && k.o.Run != "" {
@@ -209,13 +213,13 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 			"reportferry views makes have no rows of the table",
 			"job", k.o.Job, "partitions", rebased)
 	}
-	return p.with(units), nil
+	return p.jobPlan(units), nil
 }
 
-// with returns the job's plan, made of these units.
-func (p *plan) with(units []jobs.Unit) jobs.Plan {
+// jobPlan returns the job's plan, made of these units.
+func (p *plan) jobPlan(units []jobs.Unit) jobs.Plan {
 	p.states = state.New(state.Tables{Prefix: p.o.States, Job: p.o.Job, Of: p.table, Ledger: p.o.Ledger,
-		Warehouse: p.o.Warehouse, Rules: p.today, Now: p.now})
+		Warehouse: p.o.Warehouse, Rules: p.currentRules, Now: p.now})
 	return jobs.Plan{Units: units, Ending: p, Table: p, Records: len(p.table.Records())}
 }
 
@@ -251,15 +255,15 @@ func (p *plan) Inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 // brief returns the state of the table when it was last read, in short.
 func (p *plan) brief(ctx context.Context, past ledger.Past) (ledger.Result, error) {
 	if !p.table.Has() {
-		p.was.Outcome.Measure(p.beside.Totals())
-		return p.was, nil
+		p.lastBrief.Outcome.Measure(p.endMeter.Totals())
+		return p.lastBrief, nil
 	}
 	rules, err := p.allRules(ctx)
 	if err != nil {
 		return ledger.Result{}, err
 	}
 	brief := status.Brief(p.now, p.o.Job, "report", rules, p.table.Records(), past, p.rules.Suspected)
-	brief.Outcome.Measure(p.beside.Totals())
+	brief.Outcome.Measure(p.endMeter.Totals())
 	return brief, nil
 }
 
@@ -270,8 +274,8 @@ func (p *plan) Finish(ctx context.Context, done ledger.Outcome, past ledger.Past
 	if ctx.Err() != nil {
 		return ledger.Result{}, err
 	}
-	if p.first && p.scope.known && p.scope.err == nil {
-		if said := p.scoping(ctx); said != "" {
+	if p.newTable && p.scope.known && p.scope.err == nil {
+		if said := p.scopingAdvice(ctx); said != "" {
 			p.o.Log.Warn(said, "job", p.o.Job, "run", p.o.Run)
 		}
 	}
@@ -284,16 +288,16 @@ func (p *plan) Finish(ctx context.Context, done ledger.Outcome, past ledger.Past
 
 // Release frees the table's records. It first keeps what brief says about them.
 func (p *plan) Release(ctx context.Context) (err error) {
-	if p.was, err = p.brief(ctx, ledger.Past{}); err == nil {
-		p.table.Release(p.fetched)
+	if p.lastBrief, err = p.brief(ctx, ledger.Past{}); err == nil {
+		p.table.Release(p.due)
 	}
 	return err
 }
 
-// today returns the rules for the table's columns as they are known by now: a window may have found
-// columns of events since the plan was made.
-func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
-	shape := p.known
+// currentRules returns the rules for the table's columns as they are known by now: a window may
+// have found columns of events since the plan was made.
+func (p *plan) currentRules(ctx context.Context) (rules refresh.Rules, err error) {
+	shape := p.knownShape
 	if c := p.columns.Load(); c != nil {
 		shape = c.Shape
 	}
@@ -303,9 +307,10 @@ func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
 	return rules, err
 }
 
-// allRules returns today's rules with all that is known about the partitions besides their records.
+// allRules returns the current rules with all that is known about the partitions besides their
+// records.
 func (p *plan) allRules(ctx context.Context) (refresh.Rules, error) {
-	rules, err := p.today(ctx)
+	rules, err := p.currentRules(ctx)
 	rules.Stored, rules.Oldest, rules.Suspected = p.table.Stored(), p.table.Oldest(),
 		refresh.Suspected(rules.Period, p.table.Records())
 	if err != nil || !p.o.Drift.Warn {
@@ -344,13 +349,13 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 		return nil, err
 	}
 	if known {
-		if err := k.checkShape(recorded, p.known); err != nil {
+		if err := k.checkShape(recorded, p.knownShape); err != nil {
 			return nil, err
 		}
-		if err := p.checkContract(ctx, p.known); err != nil {
+		if err := p.checkContract(ctx, p.knownShape); err != nil {
 			return nil, fmt.Errorf("%w: %w", ledger.ErrRefused, err)
 		}
-		if holds(recorded, p.known) && recorded.SameMeaning(p.known) {
+		if hasColumns(recorded, p.knownShape) && recorded.SameMeaning(p.knownShape) {
 			if !k.o.Frozen { // if frozen, the header of the first answer decides whether the others are asked for
 				p.firstRows.end()
 			}
@@ -359,10 +364,10 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 	}
 	p.warnOfLostSlugs(ctx, recorded)
 	p.rules.Suspected = refresh.Suspected(p.rules.Period, p.table.Records())
-	if p.rules.Stale, err = p.stale(ctx, p.known); err != nil {
+	if p.rules.Stale, err = p.stale(ctx, p.knownShape); err != nil {
 		return nil, err
 	}
-	return p, p.ending(ctx)
+	return p, p.logEndedColumns(ctx)
 }
 
 // open reads the ledger. It also returns the shape that was recorded last, if one is known.
@@ -380,13 +385,13 @@ func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledge
 	if recorded, known, err = p.table.LastShape(ctx); err != nil {
 		return nil, recorded, known, err
 	}
-	if p.known, err = p.shape(ctx, recorded); err != nil {
+	if p.knownShape, err = p.shape(ctx, recorded); err != nil {
 		return nil, recorded, known, err
 	}
-	p.first = !known
+	p.newTable = !known
 	p.rules.Start = k.o.Start(civil.DateOf(now.In(p.rules.Location)))
 	p.rules.Targets = k.o.Targets
-	p.rules.FinalAfter = k.o.finalAfter(p.known)
+	p.rules.FinalAfter = k.o.finalAfter(p.knownShape)
 	return p, recorded, known, nil
 }
 

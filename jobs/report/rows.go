@@ -101,9 +101,9 @@ func numberOf(name string, was, is []string, at int) Number {
 	return n
 }
 
-// added adds up rows, metric by metric, into one row. NULLs are ignored; the sum of nothing but
+// sumRows adds up rows, metric by metric, into one row. NULLs are ignored; the sum of nothing but
 // NULLs is NULL.
-func added(rows [][]string) [][]string {
+func sumRows(rows [][]string) [][]string {
 	sums := make([]string, len(rows[0]))
 	for m := range sums {
 		var sum *big.Rat

@@ -43,6 +43,7 @@ func Visible(ctx context.Context, client *adjust.Client) ledger.Scope {
 	return ledger.Scope{}
 }
 
+// listedApps lists the apps of filters_data.
 func listedApps(ctx context.Context, client *adjust.Client) (apps []string, err error) {
 	lists, err := client.FiltersData(ctx, []string{"apps"})
 	for _, app := range lists["apps"] {
@@ -55,7 +56,7 @@ func listedApps(ctx context.Context, client *adjust.Client) (apps []string, err 
 // service returns no row for an app in which all of them are zero.
 func reportedApps(ctx context.Context, client *adjust.Client) (apps []string, err error) {
 	today := civil.DateOf(time.Now().UTC())
-	rows, err := counted(ctx, client, "app_token", today.AddDays(-90), today, nil)
+	rows, err := countsBy(ctx, client, "app_token", today.AddDays(-90), today, nil)
 	for _, row := range rows {
 		if row["app_token"] != "" {
 			apps = append(apps, row["app_token"])
@@ -64,15 +65,15 @@ func reportedApps(ctx context.Context, client *adjust.Client) (apps []string, er
 	return apps, err
 }
 
-// counts are metrics that every account has.
-var counts = []string{"installs", "clicks", "impressions", "sessions"}
+// countMetrics are metrics that every account has.
+var countMetrics = []string{"installs", "clicks", "impressions", "sessions"}
 
-// counted asks for counts by a dimension, of some apps or, if apps is empty, of all. It returns
+// countsBy asks for counts by a dimension, of some apps or, if apps is empty, of all. It returns
 // each row as a map from column to cell.
-func counted(ctx context.Context, client *adjust.Client, by string, from, until civil.Date,
+func countsBy(ctx context.Context, client *adjust.Client, by string, from, until civil.Date,
 	apps []string) (list []map[string]string, err error) {
 	q := adjust.ReportQuery{
-		Dimensions: []string{by}, Metrics: counts, From: from, Until: until, UTCOffset: "+00:00", Currency: "USD",
+		Dimensions: []string{by}, Metrics: countMetrics, From: from, Until: until, UTCOffset: "+00:00", Currency: "USD",
 		Summable: true,
 		Filters:  map[string][]string{appTokenIn: apps}, Parameters: map[string][]string{
 			"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression"},
@@ -97,26 +98,26 @@ func counted(ctx context.Context, client *adjust.Client, by string, from, until 
 	return list, err
 }
 
-// A hiding says in words, by metric, what the service leaves out of one day: without has what a
+// omissions say in words, by metric, what the service leaves out of one day: without has what a
 // report without a list of apps lacks, with what a report with the apps that the service lists
 // lacks.
-type hiding struct{ without, with []string }
+type omissions struct{ without, with []string }
 
-// hidingOf asks for the same day twice, with and without a list of apps. The day has been over for
-// a while, so that little is counted between the two answers. When a request fails, nothing counts
-// as hidden. Source: one author of a client has seen newer trackers missing without a list.
-func hidingOf(ctx context.Context, client *adjust.Client, s ledger.Scope) (h hiding) {
+// omissionsOf asks for the same day twice, with and without a list of apps. The day has been over
+// for a while, so that little is counted between the two answers. When a request fails, nothing
+// counts as hidden. Source: one author of a client has seen newer trackers missing without a list.
+func omissionsOf(ctx context.Context, client *adjust.Client, s ledger.Scope) (h omissions) {
 	if len(s.Apps) == 0 {
 		return h
 	}
 	ctx, end := context.WithTimeout(ctx, visibleTime)
 	defer end()
 	day := civil.DateOf(time.Now().UTC()).AddDays(-2)
-	without, err := counted(ctx, client, "day", day, day.AddDays(1), nil)
+	without, err := countsBy(ctx, client, "day", day, day.AddDays(1), nil)
 	if err != nil {
 		return h
 	}
-	with, err := counted(ctx, client, "day", day, day.AddDays(1), s.Apps)
+	with, err := countsBy(ctx, client, "day", day, day.AddDays(1), s.Apps)
 	if err != nil {
 		return h
 	}
@@ -128,7 +129,7 @@ func hidingOf(ctx context.Context, client *adjust.Client, s ledger.Scope) (h hid
 		}
 		return new(big.Rat)
 	}
-	for _, name := range counts {
+	for _, name := range countMetrics {
 		h.compare(name, day, one(without, name), one(with, name), s)
 	}
 	return h
@@ -136,7 +137,7 @@ func hidingOf(ctx context.Context, client *adjust.Client, s ledger.Scope) (h hid
 
 // compare notes whether a metric of a day is less without a list of apps than with it, or the other
 // way round.
-func (h *hiding) compare(name string, day civil.Date, without, with *big.Rat, s ledger.Scope) {
+func (h *omissions) compare(name string, day civil.Date, without, with *big.Rat, s ledger.Scope) {
 	said := fmt.Sprintf("%s of %s is %s without a list of apps, and %s with the %d apps that %s lists", name, day,
 		exact(without), exact(with), len(s.Apps), s.Source)
 	switch without.Cmp(with) {
@@ -149,7 +150,7 @@ func (h *hiding) compare(name string, day civil.Date, without, with *big.Rat, s 
 
 // advice says which setting of app_scope would leave nothing out. It returns an empty text when the
 // current one leaves nothing out, as far as is known.
-func (h *hiding) advice(listed bool) string {
+func (h *omissions) advice(listed bool) string {
 	switch {
 	case len(h.without) > 0 && len(h.with) > 0:
 		return h.without[0] + "; " + h.with[0] +
@@ -168,14 +169,14 @@ func (k *Kind) Scoping(ctx context.Context) string {
 	if k.o.Visible == nil || len(k.o.Query.Filters[appTokenIn]) > 0 {
 		return ""
 	}
-	h := hidingOf(ctx, k.o.Client, k.o.Visible(ctx, k.o.Client))
+	h := omissionsOf(ctx, k.o.Client, k.o.Visible(ctx, k.o.Client))
 	return h.advice(k.o.Listed)
 }
 
-// scoping gives the same advice as Scoping, from the table's own counts of a day. It compares them
-// with totals that were asked for the other way than the rows, with or without the list of apps,
-// and sends a request for these totals if the run doesn't have them.
-func (p *plan) scoping(ctx context.Context) string {
+// scopingAdvice gives the same advice as Scoping, from the table's own counts of a day. It compares
+// them with totals that were asked for the other way than the rows, with or without the list of
+// apps, and sends a request for these totals if the run doesn't have them.
+func (p *plan) scopingAdvice(ctx context.Context) string {
 	s, records := p.scope.now, p.table.Sorted()
 	cols := p.columns.Load()
 	if cols == nil || len(s.Apps) == 0 || len(p.o.Query.Filters[appTokenIn]) > 0 || p.rules.Period == refresh.Whole ||
@@ -183,7 +184,7 @@ func (p *plan) scoping(ctx context.Context) string {
 		return ""
 	}
 	e := records[max(0, len(records)-2)]
-	other, known := p.byList[e.Partition]
+	other, known := p.totalsByList[e.Partition]
 	if !known {
 		var apps []string
 		if !p.o.Listed {
@@ -191,14 +192,14 @@ func (p *plan) scoping(ctx context.Context) string {
 		}
 		ctx, end := context.WithTimeout(ctx, visibleTime)
 		defer end()
-		f := &fetch{plan: p, client: p.o.Client.Metered(&p.beside), cols: cols}
+		f := &fetch{plan: p, client: p.o.Client.Metered(&p.endMeter), cols: cols}
 		parts, err := f.totalsOf(ctx, []civil.Date{e.Partition}, apps)
 		if err != nil || len(parts) == 0 {
 			return ""
 		}
 		other = parts[0]
 	}
-	var h hiding
+	var h omissions
 	for _, c := range cols.totalled {
 		rows, _ := rational(e.Sums[c.Name])
 		total, _ := rational(other.Sums[c.Name])
@@ -213,6 +214,7 @@ func (p *plan) scoping(ctx context.Context) string {
 	return h.advice(p.o.Listed)
 }
 
+// appsWithEvents lists the apps that have an event.
 func appsWithEvents(ctx context.Context, client *adjust.Client) (apps []string, err error) {
 	events, err := client.Events(ctx, adjust.EventsQuery{})
 	for _, e := range events {
@@ -227,16 +229,17 @@ const visibleTime = 30 * time.Second
 // A scope holds what a run knows about the apps that its token shows. The run asks for them once,
 // before it fetches anything.
 type scope struct {
-	mu    sync.Mutex
-	known bool
-	now   ledger.Scope
-	err   error
-	was   map[string]ledger.Scope // the scopes that records name, by ID
+	mu       sync.Mutex
+	known    bool                    // the apps have been asked for, and compared with the recorded scopes
+	now      ledger.Scope            // the apps that the token shows in this run
+	err      error                   // why nothing may be fetched; nil: all is well, or known is false
+	recorded map[string]ledger.Scope // the scopes that records name, by ID
 }
 
-// inSight asks, once a run, which apps the token shows. It returns an error when the token belongs
-// to another account than the table, or when rows are to be asked for by a list that there isn't.
-func (p *plan) inSight(ctx context.Context, client *adjust.Client) error {
+// checkVisible asks, once a run, which apps the token shows. It returns an error when the token
+// belongs to another account than the table, or when rows are to be asked for by a list that there
+// isn't.
+func (p *plan) checkVisible(ctx context.Context, client *adjust.Client) error {
 	s := &p.scope
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,24 +249,26 @@ func (p *plan) inSight(ctx context.Context, client *adjust.Client) error {
 	if s.now = p.o.Visible(ctx, client); ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if p.first {
+	if p.newTable {
 		for _, remark := range p.filterRemarks(ctx, client) {
 			p.o.Log.Warn(remark, "job", p.o.Job, "run", p.o.Run)
 		}
 	}
+	// Only the apps that the config names matter.
 	if apps := p.o.Query.Filters[appTokenIn]; len(apps) > 0 {
 		s.now.Apps = slices.DeleteFunc(slices.Clone(s.now.Apps),
 			func(app string) bool { return !slices.Contains(apps, app) })
 	}
-	if s.err = p.unlisted(); s.err != nil {
+	if s.err = p.checkListed(); s.err != nil {
 		s.known = true
 		return s.err
 	}
-	s.was = map[string]ledger.Scope{}
+	s.recorded = map[string]ledger.Scope{}
 	if s.now.Source == "" {
 		s.known = true
 		return nil
 	}
+	// The apps are compared with those of the newest record.
 	was, err := p.recordedScopes(ctx)
 	if err == nil && was.ID() != s.now.ID() {
 		err = p.table.SaveScope(ctx, s.now)
@@ -290,9 +295,9 @@ func (p *plan) inSight(ctx context.Context, client *adjust.Client) error {
 	return s.err
 }
 
-// unlisted warns of apps that the list for the requests is known to lack. It returns an error when
-// there is no list.
-func (p *plan) unlisted() error {
+// checkListed warns of apps that the list for the requests is known to lack. It returns an error
+// when there is no list.
+func (p *plan) checkListed() error {
 	if !p.o.Listed || p.scope.now.Source == "filters_data" {
 		return nil
 	}
@@ -315,12 +320,12 @@ func (p *plan) unlisted() error {
 func (p *plan) recordedScopes(ctx context.Context) (newest ledger.Scope, err error) {
 	all, last := ledger.Scope{Source: p.scope.now.Source}, time.Time{}
 	for _, e := range p.table.Records() {
-		s, known := p.scope.was[e.Scope]
+		s, known := p.scope.recorded[e.Scope]
 		if !known {
 			if s, err = p.table.ScopeOf(ctx, e); err != nil {
 				return newest, err
 			}
-			p.scope.was[e.Scope] = s
+			p.scope.recorded[e.Scope] = s
 			if s.Source == all.Source {
 				all.Apps = append(all.Apps, s.Apps...)
 			}
@@ -331,7 +336,7 @@ func (p *plan) recordedScopes(ctx context.Context) (newest ledger.Scope, err err
 	}
 	slices.Sort(all.Apps)
 	all.Apps = slices.Compact(all.Apps)
-	p.scope.was[""] = all
+	p.scope.recorded[""] = all
 	return newest, nil
 }
 
@@ -343,5 +348,5 @@ func (p *plan) hidden(e ledger.Record) []string {
 	if e.Scope == p.scope.now.ID() {
 		return nil
 	}
-	return p.scope.was[e.Scope].Lacks(p.scope.now)
+	return p.scope.recorded[e.Scope].Lacks(p.scope.now)
 }

@@ -30,7 +30,9 @@ func (o Options) slugChanges(ctx context.Context, s Selector, lost []string) str
 // lostIn returns the changes by which slugs that the selector wants have gone, as far as the last
 // snapshot still lacks them. When a slug was renamed and the new one has gone, too, it also returns
 // that change.
-func (s Selector) lostIn(r slugs.Record, lost []string) (found []slugs.Change) {
+func (s Selector) lostIn(r slugs.Record, lost []string) (changes []slugs.Change) {
+	// in tells whether an owner of an event is an app that the selector takes, and means whether the
+	// selector chooses an event by its name or token.
 	in := func(o slugs.Owner) bool { return s.App == "" || o.App == s.App }
 	means := func(l slugs.Label, owners []slugs.Owner) bool {
 		return s.Name != "" && l.Name == s.Name && slices.ContainsFunc(owners, in) ||
@@ -45,14 +47,14 @@ func (s Selector) lostIn(r slugs.Record, lost []string) (found []slugs.Change) {
 	}
 	wanted := slices.Clone(lost)
 	for _, c := range r.Changes {
-		slug := c.Lost() && slices.Contains(wanted, c.Was.Slug) && !r.Has(c.Was.Slug, s.App) &&
+		bySlug := c.Lost() && slices.Contains(wanted, c.Was.Slug) && !r.Has(c.Was.Slug, s.App) &&
 			slices.ContainsFunc(c.Owners, in)
-		if slug || !there && c.Was.Slug != "" && means(c.Was, c.Owners) {
-			found = append(found, c)
+		if bySlug || !there && c.Was.Slug != "" && means(c.Was, c.Owners) {
+			changes = append(changes, c)
 			wanted = append(wanted, c.Now.Slug)
 		}
 	}
-	return found
+	return changes
 }
 
 // slugs returns the slugs of the events that the selector's recorded columns came from, and the one
@@ -63,7 +65,7 @@ func (s Selector) slugs(recorded ledger.Shape) (out []string) {
 	}
 	for _, was := range recorded.Columns {
 		for _, metric := range s.Metrics {
-			if was.Event != s.String() || !s.gave(was, metric) || s.As != "" && was.Source == "" {
+			if was.Event != s.String() || !s.belongs(was, metric) || s.As != "" && was.Source == "" {
 				continue // a column of NULLs under another name doesn't say which slug it was
 			}
 			slug := cmp.Or(was.Source, was.Name)

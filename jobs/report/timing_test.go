@@ -20,13 +20,13 @@ func (s late) Read(p []byte) (int, error) {
 func TestConvertingLeavesOutWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fetch{}
-		began, answer := time.Now(), &arriving{Reader: late{strings.NewReader("day,installs")}}
+		began, answer := time.Now(), &timedBody{Reader: late{strings.NewReader("day,installs")}}
 		text, err := io.ReadAll(answer)
 		if err != nil || string(text) != "day,installs" || answer.waited != 4*time.Second {
 			t.Errorf("%q, %v; waited %v", text, err, answer.waited)
 		}
 		time.Sleep(time.Second)
-		f.converting(began, answer)
+		f.addConvertTime(began, answer)
 		if f.out.Convert != time.Second {
 			t.Errorf("conversion took %v", f.out.Convert)
 		}

@@ -24,23 +24,23 @@ import (
 // that needs them makes the request for all.
 type block struct {
 	asking *semaphore.Weighted // held while the totals are being fetched
-	row    []civil.Date        // from the first partition that was due to the last
+	row    []civil.Date        // from the first partition in it that was due or changed to the last
 	totals map[civil.Date]table.Part
 	err    error
 }
 
-// block returns the block that has all of a row of partitions, for the given columns; nil: none was
-// planned.
+// block returns the block that has all of a row of partitions, for the given columns. It returns
+// nil when the plan has no such block.
 func (p *plan) block(row []civil.Date, c *columns) *block {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	from := p.rules.Block(row[0], p.earliest)
+	from := p.rules.Block(row[0], p.firstDue)
 	key := c.Shape.ID() + from.String()
 	b := p.blocks[key]
 	if b == nil {
 		b = &block{asking: semaphore.NewWeighted(1)}
-		due := slices.DeleteFunc(slices.Collect(maps.Keys(p.fetched)),
-			func(d civil.Date) bool { return p.rules.Block(d, p.earliest) != from })
+		due := slices.DeleteFunc(slices.Collect(maps.Keys(p.due)),
+			func(d civil.Date) bool { return p.rules.Block(d, p.firstDue) != from })
 		if len(due) > 0 {
 			b.row = p.rules.Period.Row(slices.MinFunc(due, civil.Date.Compare), slices.MaxFunc(due, civil.Date.Compare))
 		}
@@ -52,11 +52,11 @@ func (p *plan) block(row []civil.Date, c *columns) *block {
 	return b
 }
 
-// shared returns the service's totals of a row of partitions, from the answer that the windows of
-// its block share. After an error the row is asked for alone later on. An error that stops the
-// whole job is returned to one window only; the others keep waiting for the semaphore until the
-// runner cancels them.
-func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]table.Part, error) {
+// sharedTotals returns the service's totals of a row of partitions, from the answer that the
+// windows of its block share. After an error, recheck asks for the totals of the row alone. An
+// error that stops the whole job is returned to one window only; the others keep waiting for the
+// semaphore until the runner cancels them.
+func (f *fetch) sharedTotals(ctx context.Context, row []civil.Date) (map[civil.Date]table.Part, error) {
 	b := f.block(row, f.cols)
 	if b == nil {
 		b = &block{asking: semaphore.NewWeighted(1), row: row}
@@ -90,7 +90,7 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 // requests returns how many requests are needed for the rows of a row of partitions, or for their
 // totals, as far as that is known before the service is asked.
 func (f *fetch) requests(row []civil.Date, totals bool) (n int) {
-	cut := f.cut(row)
+	cut := f.cutAtOffsets(row)
 	if totals && f.query(row).Summable {
 		cut = [][]civil.Date{row}
 	}
@@ -111,9 +111,9 @@ func (f *fetch) requests(row []civil.Date, totals bool) (n int) {
 // for the totals without a list.
 func (f *fetch) firstTotals(ctx context.Context, row []civil.Date) ([]table.Part, error) {
 	apps := f.scope.now.Apps
-	if !f.first || f.o.Listed || len(f.o.Query.Filters[appTokenIn]) > 0 || len(apps) == 0 || f.unchecked != "" ||
+	if !f.newTable || f.o.Listed || len(f.o.Query.Filters[appTokenIn]) > 0 || len(apps) == 0 || f.unchecked != "" ||
 		f.rules.Period == refresh.Whole ||
-		row[len(row)-1] != slices.MaxFunc(slices.Collect(maps.Keys(f.fetched)), civil.Date.Compare) {
+		row[len(row)-1] != slices.MaxFunc(slices.Collect(maps.Keys(f.due)), civil.Date.Compare) {
 		return f.totals(ctx, row)
 	}
 	parts, err := f.totalsOf(ctx, row, apps)
@@ -122,7 +122,7 @@ func (f *fetch) firstTotals(ctx context.Context, row []civil.Date) ([]table.Part
 	case err == nil:
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.byList = byPartition(parts)
+		f.totalsByList = byPartition(parts)
 		return parts, nil
 	case ctx.Err() != nil, errors.As(err, &refused) && refused.Metric != "":
 		return nil, err
@@ -170,13 +170,13 @@ func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) (
 	if len(apps) > 0 {
 		filters = withFilter(filters, appTokenIn, apps)
 	}
-	parts, err := f.totalsBy(ctx, row, nil, f.cols.numbers, filters)
+	parts, err := f.totalsBy(ctx, row, nil, f.cols.askedTotals, filters)
 	if named, _ := refusedApps(err); len(named) > 0 && len(named) < len(apps) {
 		return f.totalsOf(ctx, row, without(apps, named))
 	}
 	unread := f.unreadable(err)
 	if unread {
-		doubles := slices.Clone(f.cols.numbers)
+		doubles := slices.Clone(f.cols.askedTotals)
 		for i := range doubles {
 			if doubles[i].Type == catalog.Decimal {
 				doubles[i].Type = catalog.Double
@@ -193,6 +193,7 @@ func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) (
 	if !unread && !errors.Is(err, adjust.ErrTooSlow) || len(row) == 1 && len(apps) < 2 {
 		return parts, err
 	}
+	// The service is too slow, or a total of several partitions can't be read: half at a time.
 	if half := len(row) / 2; half > 0 {
 		first, err := f.totalsOf(ctx, row[:half], apps)
 		if err != nil {
@@ -201,7 +202,6 @@ func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) (
 		rest, err := f.totalsOf(ctx, row[half:], apps)
 		return append(first, rest...), err
 	}
-	// One partition: half of the apps at a time. A half whose apps are all refused adds nothing.
 	// One partition: half of the apps at a time. A half whose apps are all refused adds nothing.
 	half := halves(apps)
 	first, err := f.totalsOf(ctx, row, half[0])
@@ -225,18 +225,18 @@ func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) (
 // unreadable tells whether an answer has a number that a column can't hold.
 func (f *fetch) unreadable(err error) bool {
 	var cell *table.CellError
-	return errors.As(err, &cell) && slices.ContainsFunc(f.cols.numbers,
+	return errors.As(err, &cell) && slices.ContainsFunc(f.cols.askedTotals,
 		func(c table.Column) bool { return strings.EqualFold(c.Source, cell.Column) })
 }
 
-// totalsBudget is the memory for an answer with totals.
+// totalsBudget is the memory for an answer with totals, in bytes.
 const totalsBudget = 1 << 20
 
 // totalsBy makes one request for totals, grouped by the period and by the dimensions in by. The
 // query is that of the rows, with other columns and with filters that may narrow it.
 func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, metrics []table.Column,
 	filters map[string][]string) (parts []table.Part, err error) {
-	if cut := f.cut(row); len(cut) > 1 && !f.query(row).Summable {
+	if cut := f.cutAtOffsets(row); len(cut) > 1 && !f.query(row).Summable {
 		for _, run := range cut {
 			some, err := f.totalsBy(ctx, run, by, metrics, filters)
 			if parts = append(parts, some...); err != nil {
