@@ -15,61 +15,61 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A committer commits the puts into one table. It commits all that wait together, because for each
-// commit the table is loaded and its manifests are written again, however many files change.
+// A committer commits the puts into one table. It commits all waiting puts at once, because for
+// each commit the table is loaded and its manifests are written again, however many files change.
 type committer struct {
 	sink *Sink
 	name string
 
-	mu      sync.Mutex
-	waiting []*put
-	busy    bool
-	known   *loaded   // the table after the last commit; nil when it must be loaded
-	since   time.Time // when known was loaded or committed
+	mu          sync.Mutex
+	waiting     []*put
+	committing  bool
+	cachedTable *loadedTable // the table after the last commit; nil when it must be loaded
+	cachedAt    time.Time    // when cachedTable was loaded or committed
 }
 
-// knownTime is how long the table after a commit is used again without loading it. This is safe,
-// because a commit on an older state than the catalog's is refused. The time is short because
-// credentials for the files, which some catalogs give with the table, don't last.
-const knownTime = time.Minute
+// cacheTime is how long the table after a commit is used again without loading it. This is safe,
+// because the catalog refuses a commit that is based on an older state than its own. The time is
+// short because credentials for the files, which some catalogs give with the table, don't last.
+const cacheTime = time.Minute
 
-// know keeps the table as it is after a commit. nil makes the committer forget what it knows.
-func (c *committer) know(t *loaded) {
+// setCached keeps the table as it is after a commit. With nil, the committer forgets its table.
+func (c *committer) setCached(t *loadedTable) {
 	c.mu.Lock()
-	c.known, c.since = t, time.Now()
+	c.cachedTable, c.cachedAt = t, time.Now()
 	c.mu.Unlock()
 	if t != nil {
-		c.sink.remember(c)
+		c.sink.limitCache(c)
 	}
 }
 
-// mostKnown is the number of tables whose content is kept in memory. Ten years of days take 10 MB.
-const mostKnown = 8
+// mostCached is how many tables have their content kept in memory. Ten years of days take 10 MB.
+const mostCached = 8
 
-// remember notes that c knows its table. When too many do, the one that committed longest ago
-// forgets its table.
-func (s *Sink) remember(c *committer) {
+// limitCache notes that c has just kept its table. When more than mostCached committers keep one,
+// the committer that committed longest ago forgets its own.
+func (s *Sink) limitCache(c *committer) {
 	s.mu.Lock()
-	s.recent = append(slices.DeleteFunc(s.recent, func(other *committer) bool { return other == c }), c)
+	s.caching = append(slices.DeleteFunc(s.caching, func(other *committer) bool { return other == c }), c)
 	var oldest *committer
-	if len(s.recent) > mostKnown {
-		oldest = s.recent[0]
-		s.recent = slices.Delete(s.recent, 0, 1)
+	if len(s.caching) > mostCached {
+		oldest = s.caching[0]
+		s.caching = slices.Delete(s.caching, 0, 1)
 	}
 	s.mu.Unlock()
 	if oldest != nil {
-		oldest.know(nil)
+		oldest.setCached(nil)
 	}
 }
 
-// lately returns the table as it was after the last commit, or nil if that is too long ago.
-func (c *committer) lately() *loaded {
+// cached returns the table as it was after the last commit, or nil if that is too long ago.
+func (c *committer) cached() *loadedTable {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil || time.Since(c.since) > knownTime {
+	if c.cachedTable == nil || time.Since(c.cachedAt) > cacheTime {
 		return nil
 	}
-	return c.known
+	return c.cachedTable
 }
 
 // add queues a put to be committed. The put's channel done gets the result.
@@ -77,20 +77,20 @@ func (c *committer) add(p *put) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting = append(c.waiting, p)
-	if !c.busy {
-		c.busy = true
+	if !c.committing {
+		c.committing = true
 		go c.commitAll()
 	}
 }
 
-// commitAll commits what waits until nothing does.
+// commitAll commits the waiting puts, batch by batch, until none is left.
 func (c *committer) commitAll() {
 	for {
 		c.mu.Lock()
 		batch := c.waiting
 		c.waiting = nil
 		if len(batch) == 0 {
-			c.busy = false
+			c.committing = false
 			c.mu.Unlock()
 			return
 		}
@@ -111,33 +111,34 @@ func (c *committer) commitAll() {
 	}
 }
 
-// commit commits a batch, and reports the result to each put.
+// commit commits a batch, and reports the result to each put. The puts that were committed get
+// their result after the table's maintenance.
 func (c *committer) commit(batch []*put) {
-	ctx, stop := lasting(batch)
+	ctx, stop := batchContext(batch)
 	defer stop()
 	var done []*put
 	err := c.sink.repeat(ctx, func() (err error) {
 		done, err = c.attempt(ctx, &batch)
 		if err != nil {
-			c.know(nil)
+			c.setCached(nil)
 		}
 		return err
 	})
 	for _, p := range batch { // attempt takes puts with a result out of the batch
-		p.end(err)
+		p.finish(err)
 	}
 	if len(done) > 0 {
-		c.tend(ctx, done)
+		c.maintain(ctx, done)
 	}
 	for _, p := range done {
-		p.end(nil)
+		p.finish(nil)
 	}
 }
 
-// lasting returns a context for a batch. The end of a put's context doesn't interrupt a commit that
-// is under way, because its outcome would be unknown. When the contexts of all puts have ended, the
-// commit gets commitTime to finish.
-func lasting(batch []*put) (context.Context, func()) {
+// batchContext returns a context for a batch, and a function that ends it. The end of a put's
+// context doesn't interrupt a commit that is under way, because its outcome would be unknown. When
+// the contexts of all puts have ended, the commit gets commitTime to finish.
+func batchContext(batch []*put) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(batch[0].ctx))
 	var stops []func() bool
 	var left sync.WaitGroup
@@ -170,18 +171,20 @@ const commitTime = 7 * time.Second
 // errConflict says that the table has another snapshot than the one that a commit was based on.
 var errConflict = errors.New("the table was changed meanwhile")
 
-// attempt tries to commit the puts that are left in a batch. It takes puts whose outcome is known
-// out of the batch. It returns those that it has committed, which the caller is to answer.
+// attempt tries to commit the puts that are left in a batch. Puts that are done already, or can't
+// be done, get their result and leave the batch. attempt returns the puts that it has committed,
+// to which the caller reports the result.
 func (c *committer) attempt(ctx context.Context, batch *[]*put) (done []*put, err error) {
 	t, states, err := c.load(ctx, *batch)
 	if err != nil {
 		return nil, err
 	}
+	// Collect the files that the table loses and gains, from the puts that are still to be done.
 	var out, in []iceberg.DataFile
 	var rest []*put
 	for i, p := range *batch {
-		if settled, err := p.outcome(t, states[i]); settled {
-			p.end(err)
+		if decided, err := p.outcome(t, states[i]); decided {
+			p.finish(err)
 			continue
 		}
 		rest = append(rest, p)
@@ -193,34 +196,38 @@ func (c *committer) attempt(ctx context.Context, batch *[]*put) (done []*put, er
 	if *batch = rest; len(rest) == 0 {
 		return nil, nil
 	}
+	// Until the answer comes, each of these puts may have been committed.
 	head := t.head()
 	for _, p := range rest {
 		p.sent[head] = true
 	}
-	made, err := t.swap(ctx, out, in, rest)
+	made, err := t.replaceFiles(ctx, out, in, rest)
 	if err != nil {
 		if refused(err) {
 			for _, p := range rest {
 				delete(p.sent, head)
 			}
 		}
-		return nil, c.lost(ctx, t, err)
+		return nil, c.commitError(ctx, t, err)
 	}
+	// Keep the table as it is now. byPlace spares the next commit reading all manifests again.
 	for _, p := range rest {
 		p.sent = nil
-		t.held[p.at] = &holding{at: p.at, files: []iceberg.DataFile{p.file},
+		t.byPlace[p.at] = &holding{at: p.at, files: []iceberg.DataFile{p.file},
 			oldest: made.CurrentSnapshot().SequenceNumber}
 	}
-	c.know(&loaded{Table: made, files: t.files, held: t.held}) // held spares reading all manifests again
+	c.setCached(&loadedTable{Table: made, files: t.files, byPlace: t.byPlace})
 	*batch = nil
 	return rest, nil
 }
 
-// lost returns the error of a commit, with errConflict if it failed because somebody else was
-// faster. It compares the table, because not all catalogs answer with such an error: some errors
-// come from the library, which itself checks what the catalog has, and a load balancer that sends a
-// commit twice returns the refusal of the second although the first was done.
-func (c *committer) lost(ctx context.Context, on *loaded, err error) error {
+// commitError returns the error of a commit, and wraps errConflict if the commit failed because
+// somebody else was faster. It loads the table again and compares, because not all catalogs answer
+// with a conflict:
+//   - Some errors come from the library, which itself checks what the catalog has.
+//   - A load balancer that sends a commit twice returns the refusal of the second, although the
+//     first was done.
+func (c *committer) commitError(ctx context.Context, on *loadedTable, err error) error {
 	if errors.Is(err, table.ErrCommitFailed) {
 		return fmt.Errorf("%w: %w", errConflict, err)
 	}
@@ -230,11 +237,11 @@ func (c *committer) lost(ctx context.Context, on *loaded, err error) error {
 	return err
 }
 
-// load returns the table as it was after the last commit, and what the partitions of the batch
-// hold. If a put may not replace what its partition holds, load asks the catalog for the table,
-// because somebody else may have changed it since.
-func (c *committer) load(ctx context.Context, batch []*put) (t *loaded, states []state, err error) {
-	t = c.lately()
+// load returns a table, and what each partition of the batch holds in it. It prefers the table as
+// it was after the last commit. If there is none, or a put may not replace what its partition holds
+// in it, load asks the catalog, because somebody else may have changed the table since.
+func (c *committer) load(ctx context.Context, batch []*put) (t *loadedTable, states []state, err error) {
+	t = c.cached()
 	for known := t != nil; ; known = false {
 		if !known {
 			if t, err = c.sink.load(ctx, c.name); err != nil {
@@ -257,15 +264,16 @@ func (c *committer) load(ctx context.Context, batch []*put) (t *loaded, states [
 	}
 }
 
-// outcome finds out whether a put has been done already, or can't be done. If neither, settled is
-// false, and the put is to be committed.
-func (p *put) outcome(t *loaded, now state) (settled bool, err error) {
+// outcome finds out whether a put has been done already (decided, no error) or can't be done
+// (decided, with the error). If decided is false, the put is to be committed.
+func (p *put) outcome(t *loadedTable, now state) (decided bool, err error) {
 	// An earlier attempt committed it, and the answer was lost.
 	if now.holding != nil && now.stamp == p.stamp && !now.foreign {
 		p.sent = nil
 		return true, nil
 	}
-	// Commits on other snapshots than the current one haven't happened, and can't any more.
+	// Earlier commits that were based on other snapshots than the current one haven't happened, and
+	// can't any more.
 	maps.DeleteFunc(p.sent, func(on int64, _ bool) bool { return on != t.head() })
 	switch {
 	case p.ctx.Err() != nil:
@@ -279,8 +287,8 @@ func (p *put) outcome(t *loaded, now state) (settled bool, err error) {
 	return false, nil
 }
 
-// end reports the result to the caller of Put, and says so if the outcome is unknown.
-func (p *put) end(err error) {
+// finish reports the result to the caller of Put. The error says so if the outcome is unknown.
+func (p *put) finish(err error) {
 	if ended := p.ctx.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w, after: %w", ended, err)
 	}
@@ -304,17 +312,17 @@ func conflict(over sinks.Condition, now state) error {
 }
 
 // head returns the ID of the table's current snapshot, or 0 when it has none.
-func (t *loaded) head() int64 {
+func (t *loadedTable) head() int64 {
 	if s := t.CurrentSnapshot(); s != nil {
 		return s.SnapshotID
 	}
 	return 0
 }
 
-// swap takes the files out out of the table and the files in into it, in one commit, which the
-// catalog refuses if the table has another snapshot by then. The library tries only once, because
-// it doesn't know what a put may replace.
-func (t *loaded) swap(ctx context.Context, out, in []iceberg.DataFile, puts []*put) (*table.Table, error) {
+// replaceFiles removes the files of the list out from the table and adds those of the list in, in
+// one commit, which the catalog refuses if the table has another snapshot by then. The library
+// tries only once, because it doesn't know what a put may replace.
+func (t *loadedTable) replaceFiles(ctx context.Context, out, in []iceberg.DataFile, puts []*put) (*table.Table, error) {
 	tx := t.NewTransaction()
 	if err := tx.AssertRefSnapshotID(table.MainBranch); err != nil {
 		return nil, err
@@ -325,7 +333,7 @@ func (t *loaded) swap(ctx context.Context, out, in []iceberg.DataFile, puts []*p
 			return nil, err
 		}
 	}
-	if err := tx.ReplaceDataFilesWithDataFiles(ctx, out, in, properties(puts), table.WithoutAutoNameMapping(),
+	if err := tx.ReplaceDataFilesWithDataFiles(ctx, out, in, snapshotProperties(puts), table.WithoutAutoNameMapping(),
 		table.WithoutDuplicateCheck()); err != nil {
 		return nil, err
 	}

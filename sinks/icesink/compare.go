@@ -26,7 +26,7 @@ func compare(name string, t *table.Table, want *sinks.Schema) (missing []sinks.C
 		say(notOurs)
 	}
 	have := t.Schema()
-	if was, should := partitioned(t), partitionedWanted(want); was != should {
+	if was, should := partitioningOf(t), partitioningWanted(want); was != should {
 		say("it is %s, and the job wants it %s; somebody has changed it, or the job's period has", was, should)
 	}
 	wanted := map[string]bool{}
@@ -57,8 +57,8 @@ func compare(name string, t *table.Table, want *sinks.Schema) (missing []sinks.C
 	return missing, nil
 }
 
-// partitioned says in words how a table is partitioned.
-func partitioned(t *table.Table) string {
+// partitioningOf says in words how a table is partitioned.
+func partitioningOf(t *table.Table) string {
 	spec, schema := t.Spec(), t.Schema()
 	var by []string
 	for _, f := range spec.Fields() {
@@ -66,12 +66,13 @@ func partitioned(t *table.Table) string {
 		if !found {
 			name = "a dropped column"
 		}
-		by = append(by, transformed(f.Transform, name))
+		by = append(by, transformText(f.Transform, name))
 	}
-	return partitionedBy(by)
+	return partitioningText(by)
 }
 
-func partitionedWanted(s *sinks.Schema) string {
+// partitioningWanted says in the same words how the table of a schema should be partitioned.
+func partitioningWanted(s *sinks.Schema) string {
 	of := fields(s)
 	spec, err := partitioning(s, of)
 	if err != nil {
@@ -79,21 +80,20 @@ func partitionedWanted(s *sinks.Schema) string {
 	}
 	var by []string
 	for _, f := range spec.Fields() {
-		by = append(by, transformed(f.Transform, s.On))
+		by = append(by, transformText(f.Transform, s.On))
 	}
-	return partitionedBy(by)
+	return partitioningText(by)
 }
 
-// transformed writes a partition transform of a column, such as day(date).
-// transformed writes a partition transform of a column, such as day(date).
-func transformed(by iceberg.Transform, column string) string {
+// transformText writes a partition transform of a column, such as day(date).
+func transformText(by iceberg.Transform, column string) string {
 	if _, plain := by.(iceberg.IdentityTransform); plain {
 		return column
 	}
 	return by.String() + "(" + column + ")"
 }
 
-func partitionedBy(list []string) string {
+func partitioningText(list []string) string {
 	if len(list) == 0 {
 		return "not partitioned"
 	}

@@ -53,7 +53,7 @@ func (s *Sink) rest(ctx context.Context) (*rest.Catalog, error) {
 		rest.WithWarehouseLocation(take("warehouse")),
 		rest.WithScope(take("scope")), rest.WithAudience(take("audience")), rest.WithResource(take("resource")),
 		rest.WithPrefix(take("prefix")),
-		rest.WithCustomTransport(busy{limited}),
+		rest.WithCustomTransport(refusalTransport{limited}),
 	}
 	if at := take("oauth2-server-uri"); at != "" {
 		u, err := url.Parse(at)
@@ -74,22 +74,23 @@ func (s *Sink) rest(ctx context.Context) (*rest.Catalog, error) {
 // metadata to a bucket first.
 const answerTime = time.Minute
 
-// busy is a transport that returns the error tooMany for the answer 429, which says that nothing
-// was done.
-type busy struct{ http.RoundTripper }
+// A refusalTransport returns the error tooManyRequests for the answer 429, which says that nothing
+// was done. The library wouldn't tell it from other errors.
+type refusalTransport struct{ http.RoundTripper }
 
-func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := b.RoundTripper.RoundTrip(r)
+func (t refusalTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := t.RoundTripper.RoundTrip(r)
 	if err != nil || answer.StatusCode != http.StatusTooManyRequests {
 		return answer, err
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
 	_ = answer.Body.Close()
 	after, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // a date is rare, and the pause grows anyway
-	return nil, &tooMany{time.Duration(min(max(after, 0), 60)) * time.Second}
+	return nil, &tooManyRequests{time.Duration(min(max(after, 0), 60)) * time.Second}
 }
 
-// tooMany says that the catalog answered 429.
-type tooMany struct{ after time.Duration }
+// tooManyRequests is the error of a call that the catalog answered with 429. retryAfter is how long
+// the catalog wants callers to wait, 0 to 60 s.
+type tooManyRequests struct{ retryAfter time.Duration }
 
-func (t *tooMany) Error() string { return "the catalog answered 429: too many requests" }
+func (t *tooManyRequests) Error() string { return "the catalog answered 429: too many requests" }

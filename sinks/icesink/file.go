@@ -24,11 +24,11 @@ var errSource = errors.New("read the part")
 // A source is the open file of a part, with what its footer says.
 type source struct {
 	io.ReadCloser
-	at          io.ReaderAt
-	part        sinks.Part
+	readerAt    io.ReaderAt
+	part        sinks.Part // the part that the file belongs to
 	footer      *format.FileMetaData
-	body        int64 // bytes before the footer
-	fingerprint string
+	body        int64  // bytes before the footer
+	fingerprint string // what the part's numbers mean, see sinks.FingerprintKey
 }
 
 // openPart opens a part's file and reads its footer.
@@ -44,20 +44,20 @@ func openPart(p sinks.Part) (s *source, err error) {
 	return s, nil
 }
 
-// read reads the footer.
+// read reads the footer, and checks that it has as many rows as the part.
 func (s *source) read() error {
 	var ok bool
-	if s.at, ok = s.ReadCloser.(io.ReaderAt); !ok {
+	if s.readerAt, ok = s.ReadCloser.(io.ReaderAt); !ok {
 		return fmt.Errorf("a %T can't be read here and there, as Parquet needs", s.ReadCloser)
 	}
-	f, err := parquet.OpenFile(s.at, s.part.Size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f, err := parquet.OpenFile(s.readerAt, s.part.Size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return err
 	}
 	s.footer = f.Metadata()
 	s.fingerprint, _ = f.Lookup(sinks.FingerprintKey)
 	var tail [8]byte // the footer's length, and the magic bytes
-	if _, err := s.at.ReadAt(tail[:], s.part.Size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := s.readerAt.ReadAt(tail[:], s.part.Size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	s.body = s.part.Size - int64(len(tail)) - int64(binary.LittleEndian.Uint32(tail[:]))
@@ -67,10 +67,10 @@ func (s *source) read() error {
 	return nil
 }
 
-// identified returns the footer with the field IDs of a table's columns, by which readers find the
-// columns (https://iceberg.apache.org/spec/#column-projection), and the bytes that follow the
+// footerWithIDs returns the footer with the field IDs of a table's columns, by which readers find
+// the columns (https://iceberg.apache.org/spec/#column-projection), and the bytes that follow the
 // footer in a file: its length and the magic bytes.
-func (s *source) identified(schema *iceberg.Schema) ([]byte, error) {
+func (s *source) footerWithIDs(schema *iceberg.Schema) ([]byte, error) {
 	for i := range s.footer.Schema[1:] { // the first is the root
 		column := &s.footer.Schema[1+i]
 		f, found := schema.FindFieldByName(column.Name)
@@ -88,7 +88,7 @@ func (s *source) identified(schema *iceberg.Schema) ([]byte, error) {
 
 // save writes the part as a file of the table, whole or not at all, and returns the file's size.
 func (s *source) save(ctx context.Context, to store, location string, schema *iceberg.Schema) (size int64, err error) {
-	footer, err := s.identified(schema)
+	footer, err := s.footerWithIDs(schema)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errSource, err)
 	}
@@ -98,10 +98,10 @@ func (s *source) save(ctx context.Context, to store, location string, schema *ic
 	if err != nil {
 		return 0, fmt.Errorf("write %s: %w", location, err)
 	}
-	body := &following{ctx: ctx, from: io.NewSectionReader(s.at, 0, s.body)}
+	body := &contextReader{ctx: ctx, from: io.NewSectionReader(s.readerAt, 0, s.body)}
 	size, err = io.Copy(w, io.MultiReader(body, bytes.NewReader(footer)))
 	if err == nil {
-		err = s.end(ctx)
+		err = s.checkEnd(ctx)
 	}
 	if body.err != nil {
 		err = fmt.Errorf("%w: %w", errSource, body.err)
@@ -116,10 +116,10 @@ func (s *source) save(ctx context.Context, to store, location string, schema *ic
 	return size, nil
 }
 
-// end returns an error if the file is longer than the part's size, or ctx has ended.
-func (s *source) end(ctx context.Context) error {
+// checkEnd returns an error if the file is longer than the part's size, or ctx has ended.
+func (s *source) checkEnd(ctx context.Context) error {
 	var more [1]byte
-	switch n, err := s.at.ReadAt(more[:], s.part.Size); {
+	switch n, err := s.readerAt.ReadAt(more[:], s.part.Size); {
 	case n > 0:
 		return fmt.Errorf("%w: the file is longer than the part's %d bytes", errSource, s.part.Size)
 	case err != nil && !errors.Is(err, io.EOF):
@@ -128,20 +128,20 @@ func (s *source) end(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// following is a reader that ends with a context, and remembers the error of reading the file.
-type following struct {
+// A contextReader ends with a context, and remembers the error of reading the file.
+type contextReader struct {
 	ctx  context.Context
 	from io.Reader
 	err  error
 }
 
-func (f *following) Read(b []byte) (int, error) {
-	if err := f.ctx.Err(); err != nil {
+func (r *contextReader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	n, err := f.from.Read(b)
+	n, err := r.from.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
-		f.err = err
+		r.err = err
 	}
 	return n, err
 }

@@ -21,20 +21,20 @@ type holding struct {
 	erased int64 // the newest sequence number of a delete file; 0 when there is none
 }
 
-// whole reports whether no delete file affects the files: delete files delete older rows only
-// (https://iceberg.apache.org/spec/#scan-planning).
+// whole reports whether no delete file affects the files. A delete file affects only rows that are
+// older than itself (https://iceberg.apache.org/spec/#scan-planning).
 func (h *holding) whole() bool { return h.erased < h.oldest || h.erased == 0 }
 
 // holdings returns what the table's current snapshot holds, by partition. The place with the zero
 // date has the rows of no partition that a put could replace, such as those without a date.
-func (t *loaded) holdings(ctx context.Context) (map[place]*holding, error) {
-	if t.held != nil {
-		return t.held, nil
+func (t *loadedTable) holdings(ctx context.Context) (map[place]*holding, error) {
+	if t.byPlace != nil {
+		return t.byPlace, nil
 	}
 	held := map[place]*holding{}
 	snapshot := t.CurrentSnapshot()
 	if snapshot == nil {
-		t.held = held
+		t.byPlace = held
 		return held, nil
 	}
 	manifests, err := snapshot.Manifests(t.files)
@@ -66,12 +66,13 @@ func (t *loaded) holdings(ctx context.Context) (map[place]*holding, error) {
 			}
 		}
 	}
-	t.held = held
+	t.byPlace = held
 	return held, nil
 }
 
-// placeOf returns the partition of a file.
-func (t *loaded) placeOf(file iceberg.DataFile) place {
+// placeOf returns the partition of a file. The place has the zero date if the file's partition
+// isn't one that a put could replace.
+func (t *loadedTable) placeOf(file iceberg.DataFile) place {
 	at := place{table: t.Identifier()[len(t.Identifier())-1]}
 	spec := t.Metadata().PartitionSpecByID(int(file.SpecID()))
 	if spec == nil || spec.Len() > 1 {
@@ -90,6 +91,7 @@ func (t *loaded) placeOf(file iceberg.DataFile) place {
 	return at
 }
 
+// epoch is the day from which Iceberg counts days.
 var epoch = civil.Date{Year: 1970, Month: 1, Day: 1}
 
 // stamp returns the stamp of a partition's file, if that is the only file, this program wrote it,

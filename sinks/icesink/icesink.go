@@ -40,11 +40,11 @@ import (
 type Sink struct {
 	target
 
-	mu      sync.Mutex
-	catalog catalog.Catalog // nil until it is first needed
-	tables  map[string]*committer
-	recent  []*committer // those that know what their tables hold; the last one has committed last
-	kept    manifests
+	mu        sync.Mutex
+	catalog   catalog.Catalog       // nil until it is first needed
+	tables    map[string]*committer // by the table's name
+	caching   []*committer          // those that keep their tables; the last one has committed last
+	manifests manifestCache         // of all tables
 }
 
 // Open opens the namespace that a URL names:
@@ -86,7 +86,8 @@ func (s *Sink) Namespace() []string { return s.namespace }
 // Together returns how many parts should be put at the same time, because they share a commit.
 func (s *Sink) Together() int { return mostTogether }
 
-// mostTogether is a few more than the days that a window has by default.
+// mostTogether is how many puts should share a commit: a few more than the days that a window has
+// by default.
 const mostTogether = 8
 
 // Close ends the connections to the catalog.

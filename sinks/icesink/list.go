@@ -15,8 +15,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// at loads a table, and what it holds, for reading. It returns nil when there is no such table.
-func (s *Sink) at(ctx context.Context, name string) (t *loaded, err error) {
+// loadForReading loads a table and fills its byPlace. It returns nil when there is no such table.
+func (s *Sink) loadForReading(ctx context.Context, name string) (t *loadedTable, err error) {
 	err = s.repeat(ctx, func() error {
 		t, err = s.load(ctx, name)
 		if errors.Is(err, catalog.ErrNoSuchTable) {
@@ -43,7 +43,7 @@ func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Da
 }
 
 func (s *Sink) condition(ctx context.Context, at place, own bool) (sinks.Condition, error) {
-	t, err := s.at(ctx, at.table)
+	t, err := s.loadForReading(ctx, at.table)
 	if err != nil || t == nil {
 		return sinks.Condition{Absent: true}, err
 	}
@@ -59,18 +59,18 @@ func (s *Sink) condition(ctx context.Context, at place, own bool) (sinks.Conditi
 }
 
 // List returns what each partition of a table holds, in the order of their keys. The version is
-// empty where it can't be found any more: for files that were rewritten after the snapshot of their
-// put, which isn't kept any more.
+// empty when another program has rewritten the partition's files, and the snapshot of the put that
+// they come from is no longer kept.
 func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err error) {
 	name := sinks.Flat(table)
-	t, err := s.at(ctx, name)
+	t, err := s.loadForReading(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("list %s in %s: %w", name, s.url, s.explain(err))
 	}
 	if t == nil {
 		return nil, nil
 	}
-	for at := range t.held {
+	for at := range t.byPlace {
 		now, err := t.state(ctx, at)
 		if err != nil {
 			return nil, fmt.Errorf("list %s in %s: %w", name, s.url, s.explain(err))
@@ -92,7 +92,7 @@ func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err
 // the table.
 func (s *Sink) Meaning(ctx context.Context, table string, _ civil.Date) (fingerprint string, columns []string,
 	err error) {
-	t, err := s.at(ctx, sinks.Flat(table))
+	t, err := s.loadForReading(ctx, sinks.Flat(table))
 	switch {
 	case err != nil:
 		return "", nil, s.explain(err)
@@ -116,14 +116,14 @@ func (s *Sink) Read(ctx context.Context, table string, partition civil.Date) (io
 }
 
 func (s *Sink) read(ctx context.Context, at place) (io.ReadCloser, error) {
-	t, err := s.at(ctx, at.table)
+	t, err := s.loadForReading(ctx, at.table)
 	if err != nil {
 		return nil, err
 	}
-	if t == nil || t.held[at] == nil {
+	if t == nil || t.byPlace[at] == nil {
 		return nil, fs.ErrNotExist
 	}
-	h := t.held[at]
+	h := t.byPlace[at]
 	if len(h.files) != 1 || !h.whole() {
 		return nil, fmt.Errorf("somebody has rewritten the partition, which is %d files by now, or has deleted rows "+
 			"of it by another file; "+

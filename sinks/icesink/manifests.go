@@ -14,30 +14,30 @@ import (
 	icebergio "github.com/apache/iceberg-go/io"
 )
 
-// mostKept bounds the bytes of manifests that are kept in memory. Those of a table of ten years of
+// mostManifestBytes bounds the manifests that are kept in memory. Those of a table of ten years of
 // days have about 2 MB.
-const mostKept = 16 << 20
+const mostManifestBytes = 16 << 20
 
-// manifests is a cache of manifests that were read or written. A manifest never changes under its
+// A manifestCache keeps manifests that were read or written. A manifest never changes under its
 // name, and a commit reads all manifests of the table. Without the cache, the hundredth commit of a
 // load would fetch what the ninety-nine before it have written.
-type manifests struct {
+type manifestCache struct {
 	mu    sync.Mutex
 	files map[string][]byte
 	size  int
 }
 
 // keep adds a manifest. When there are too many bytes, it first removes all others.
-func (m *manifests) keep(name string, content []byte) {
+func (m *manifestCache) keep(name string, content []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.size += len(content); m.size > mostKept || m.files == nil {
+	if m.size += len(content); m.size > mostManifestBytes || m.files == nil {
 		m.files, m.size = map[string][]byte{}, len(content)
 	}
 	m.files[name] = content
 }
 
-func (m *manifests) get(name string) ([]byte, bool) {
+func (m *manifestCache) get(name string) ([]byte, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	content, kept := m.files[name]
@@ -47,9 +47,10 @@ func (m *manifests) get(name string) ([]byte, bool) {
 // A store is the store of a table's files, with a cache of manifests.
 type store struct {
 	icebergio.WriteFileIO
-	kept *manifests
+	cache *manifestCache
 }
 
+// isManifest reports whether a file is a manifest or a list of manifests, by its name.
 func isManifest(name string) bool { return strings.HasSuffix(name, ".avro") }
 
 // Open opens a file for reading. It reads a manifest from the cache, or puts it there.
@@ -57,7 +58,7 @@ func (s store) Open(name string) (icebergio.File, error) {
 	if !isManifest(name) {
 		return s.WriteFileIO.Open(name)
 	}
-	content, kept := s.kept.get(name)
+	content, kept := s.cache.get(name)
 	if !kept {
 		file, err := s.WriteFileIO.Open(name)
 		if err != nil {
@@ -70,9 +71,9 @@ func (s store) Open(name string) (icebergio.File, error) {
 		if err != nil {
 			return nil, &fs.PathError{Op: "read", Path: name, Err: err}
 		}
-		s.kept.keep(name, content)
+		s.cache.keep(name, content)
 	}
-	return manifest{bytes.NewReader(content), name}, nil
+	return openManifest{bytes.NewReader(content), name}, nil
 }
 
 // Create begins a file. A manifest is put into the cache when it is closed.
@@ -81,7 +82,7 @@ func (s store) Create(name string) (icebergio.FileWriter, error) {
 	if err != nil || !isManifest(name) {
 		return w, err
 	}
-	return &copied{FileWriter: w, name: name, kept: s.kept}, nil
+	return &cachingWriter{FileWriter: w, name: name, cache: s.cache}, nil
 }
 
 // Remove deletes a file, if it exists. The library removes old metadata files of a table after a
@@ -108,42 +109,42 @@ func (s store) DeleteFiles(ctx context.Context, names []string) (deleted []strin
 	return deleted, nil
 }
 
-// copied is a writer of a manifest that puts a copy into the cache.
-type copied struct {
+// A cachingWriter writes a manifest, and puts a copy into the cache when it is closed.
+type cachingWriter struct {
 	icebergio.FileWriter
-	name string
-	kept *manifests
-	buf  bytes.Buffer
+	name  string
+	cache *manifestCache
+	buf   bytes.Buffer
 }
 
-func (c *copied) Write(b []byte) (int, error) {
+func (c *cachingWriter) Write(b []byte) (int, error) {
 	n, err := c.FileWriter.Write(b)
 	c.buf.Write(b[:n])
 	return n, err
 }
 
-func (c *copied) ReadFrom(r io.Reader) (int64, error) {
+func (c *cachingWriter) ReadFrom(r io.Reader) (int64, error) {
 	return c.FileWriter.ReadFrom(io.TeeReader(r, &c.buf))
 }
 
-func (c *copied) Close() error {
+func (c *cachingWriter) Close() error {
 	err := c.FileWriter.Close()
 	if err == nil {
-		c.kept.keep(c.name, c.buf.Bytes())
+		c.cache.keep(c.name, c.buf.Bytes())
 	}
 	return err
 }
 
-// A manifest is an open manifest in memory.
-type manifest struct {
+// An openManifest is an open file of the store whose content, a manifest, is in memory.
+type openManifest struct {
 	*bytes.Reader
 	name string
 }
 
-func (m manifest) Close() error               { return nil }
-func (m manifest) Stat() (fs.FileInfo, error) { return m, nil }
-func (m manifest) Name() string               { return path.Base(m.name) }
-func (m manifest) Mode() fs.FileMode          { return 0o444 }
-func (m manifest) ModTime() time.Time         { return time.Time{} }
-func (m manifest) IsDir() bool                { return false }
-func (m manifest) Sys() any                   { return nil }
+func (m openManifest) Close() error               { return nil }
+func (m openManifest) Stat() (fs.FileInfo, error) { return m, nil }
+func (m openManifest) Name() string               { return path.Base(m.name) }
+func (m openManifest) Mode() fs.FileMode          { return 0o444 }
+func (m openManifest) ModTime() time.Time         { return time.Time{} }
+func (m openManifest) IsDir() bool                { return false }
+func (m openManifest) Sys() any                   { return nil }

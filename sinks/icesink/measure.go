@@ -16,9 +16,9 @@ import (
 // (https://iceberg.apache.org/docs/latest/configuration/, write.metadata.metrics.default).
 const longestBound = 16
 
-// measured returns the description of a part's file for a manifest, made from the file's footer.
-// Readers skip files by it without opening them.
-func (s *source) measured(at place, location string, size int64, spec iceberg.PartitionSpec,
+// dataFile returns the description of a part's file for a manifest, made from the file's footer.
+// By its bounds of the columns' values, readers skip files without opening them.
+func (s *source) dataFile(at place, location string, size int64, spec iceberg.PartitionSpec,
 	schema *iceberg.Schema) (iceberg.DataFile, error) {
 	values, kinds := map[int]any{}, map[int]string{}
 	for _, f := range spec.Fields() { // there is one, or none
@@ -29,6 +29,7 @@ func (s *source) measured(at place, location string, size int64, spec iceberg.Pa
 	if err != nil {
 		return nil, err
 	}
+	// The keys of all these maps are the columns' field IDs.
 	sizes, counts, nulls := map[int]int64{}, map[int]int64{}, map[int]int64{}
 	low, high := map[int][]byte{}, map[int][]byte{}
 	var offsets []int64
@@ -37,7 +38,7 @@ func (s *source) measured(at place, location string, size int64, spec iceberg.Pa
 	}
 	for i := range s.footer.Schema[1:] {
 		f, _ := schema.FindFieldByName(s.footer.Schema[1+i].Name)
-		bounded := true
+		bounded := true // false when a row group with values has no bounds
 		var least, most []byte
 		for _, g := range s.footer.RowGroups {
 			m := g.Columns[i].MetaData
@@ -45,7 +46,7 @@ func (s *source) measured(at place, location string, size int64, spec iceberg.Pa
 			counts[f.ID] += m.NumValues
 			nulls[f.ID] += m.Statistics.NullCount
 			switch {
-			case m.Statistics.NullCount == m.NumValues:
+			case m.Statistics.NullCount == m.NumValues: // the column has no values here, so no bounds
 			case m.Statistics.MinValue == nil && m.Statistics.MaxValue == nil:
 				bounded = false
 			default:
@@ -84,8 +85,9 @@ func offset(g format.RowGroup) int64 {
 	return m.DataPageOffset
 }
 
-// number reads a bound of Parquet's statistics, which is little-endian, as an integer. Integers
-// compare like the values of the type.
+// number reads a bound of Parquet's statistics, which is little-endian, as an integer. The integers
+// compare like the values of the type: those of a negative double have all bits but the sign
+// flipped.
 func number(t iceberg.Type, b []byte) (int64, bool) {
 	switch {
 	case len(b) == 4:
@@ -100,6 +102,7 @@ func number(t iceberg.Type, b []byte) (int64, bool) {
 	return 0, false
 }
 
+// less compares two bounds of a column with this type.
 func less(t iceberg.Type, a, b []byte) bool {
 	if _, text := t.(iceberg.StringType); text {
 		return string(a) < string(b)
@@ -110,9 +113,10 @@ func less(t iceberg.Type, a, b []byte) bool {
 }
 
 // bounds returns bounds as manifests have them
-// (https://iceberg.apache.org/spec/#appendix-d-single-value-serialization): numbers as in Parquet,
-// but decimals big-endian in as few bytes as keep the value and its sign, and texts cut to their
-// first characters.
+// (https://iceberg.apache.org/spec/#appendix-d-single-value-serialization):
+//   - Texts are cut to their first characters.
+//   - Decimals are big-endian, in as few bytes as keep the value and its sign.
+//   - Other numbers are as in Parquet.
 func bounds(t iceberg.Type, least, most []byte) (low, high []byte, err error) {
 	switch t.(type) {
 	case iceberg.StringType:
@@ -128,6 +132,7 @@ func bounds(t iceberg.Type, least, most []byte) (low, high []byte, err error) {
 	return least, most, nil
 }
 
+// decimal writes a decimal's digits, as an integer, in the form of a bound.
 func decimal(v int64) []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(v))
 	for len(b) > 1 && (b[0] == 0 && b[1] < 0x80 || b[0] == 0xff && b[1] >= 0x80) {

@@ -40,7 +40,7 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, err := source.measured(place{"installs", date(day)}, "s3://b/f", 1000, spec, schema)
+		file, err := source.dataFile(place{"installs", date(day)}, "s3://b/f", 1000, spec, schema)
 		if err != nil {
 			t.Fatal(err)
 		}

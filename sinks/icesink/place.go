@@ -53,7 +53,7 @@ func (at place) fileName(of stamp) string {
 	return fmt.Sprintf("%s-%s-%d.parquet", at.word(), of.token, of.size)
 }
 
-// word returns how names and properties call the partition.
+// word returns the partition's name in the names of files and the keys of properties.
 func (at place) word() string {
 	if at.first == sinks.Whole {
 		return "all"
@@ -61,10 +61,11 @@ func (at place) word() string {
 	return at.first.String()
 }
 
+// fileNames matches the names that fileName makes. Its groups are the word, the token and the size.
 var fileNames = lazy.Regexp(`^(all|\d{4}-\d\d-\d\d)-([A-Z2-7]{26})-(\d+)\.parquet$`)
 
 // stampOf reads the stamp in the name of a file of this place. ours is false for a file that this
-// program didn't write: it has another form of name.
+// program didn't write, because its name has another form.
 func (at place) stampOf(location string) (of stamp, ours bool) {
 	m := fileNames().FindStringSubmatch(path.Base(location))
 	if m == nil || m[1] != at.word() {
@@ -80,8 +81,8 @@ func (s stamp) value(hash string) string { return fmt.Sprintf("%s %d %s", s.toke
 // property returns the key of the snapshot's property about a put into this place.
 func (at place) property() string { return propertyPut + at.word() }
 
-// properties returns the properties of the snapshot that commits puts.
-func properties(puts []*put) iceberg.Properties {
+// snapshotProperties returns the properties of the snapshot that these puts make.
+func snapshotProperties(puts []*put) iceberg.Properties {
 	all := iceberg.Properties{propertyRun: puts[0].part.Run}
 	for _, p := range puts {
 		all[p.at.property()] = p.stamp.value(p.part.Hash)

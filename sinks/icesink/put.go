@@ -37,10 +37,10 @@ type put struct {
 	stamp       stamp
 	fingerprint string
 
-	table uuid.UUID // the table that the file was written for
-	file  iceberg.DataFile
-	files store
-	done  chan error // gets the result of the commit
+	table uuid.UUID        // the table that the file was written for
+	file  iceberg.DataFile // the file as the manifest will describe it; nil before it is stored
+	files store            // the store that the file was written to
+	done  chan error       // gets the result of the commit
 
 	// sent are the snapshots that unanswered commits of the put were based on. Each such commit may
 	// have happened, or may yet happen while the table still has that snapshot.
@@ -82,12 +82,14 @@ func (s *Sink) prepare(ctx context.Context, p *put) (err error) {
 	return err
 }
 
+// upload makes sure that the table fits the part, and writes the part's file where the table's
+// files are. It fills in the fields of p that describe the file.
 func (s *Sink) upload(ctx context.Context, p *put, from *source) error {
 	if err := from.checkDay(p.at); err != nil {
 		return err
 	}
-	// It may replace what is there when the put begins, and nothing that comes while it stores the
-	// file.
+	// A put without a condition may replace what is there when it begins, and nothing that comes
+	// while it stores the file.
 	if p.over == (sinks.Condition{}) {
 		over, err := s.condition(ctx, p.at, false) // condition has retries of its own
 		if err != nil {
@@ -110,7 +112,7 @@ func (s *Sink) upload(ctx context.Context, p *put, from *source) error {
 			return err
 		}
 		p.table, p.files = t.Metadata().TableUUID(), t.files
-		p.file, err = from.measured(p.at, location, size, t.Spec(), t.Schema())
+		p.file, err = from.dataFile(p.at, location, size, t.Spec(), t.Schema())
 		return err
 	})
 }

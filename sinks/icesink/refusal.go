@@ -16,13 +16,14 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
+// The limits of repeat.
 const (
 	mostTries   = 8 // with errors that pass in seconds, such as a restart; about a minute in all, on average
 	firstPause  = 500 * time.Millisecond
 	mostPause   = 16 * time.Second
-	mostRaces   = 60 // conflicts with others who commit to the same table
-	firstRace   = 50 * time.Millisecond
-	longestRace = 4 * time.Second
+	mostRaces   = 60                    // conflicts with others who commit to the same table
+	firstRace   = 50 * time.Millisecond // the pause after the first conflict
+	longestRace = 4 * time.Second       // the longest pause between conflicts
 )
 
 // repeat repeats a call until it succeeds, or fails in a way that another try can't change. It is
@@ -34,7 +35,7 @@ func (s *Sink) repeat(ctx context.Context, call func() error) error {
 		err := call()
 		var pause time.Duration
 		switch {
-		case err == nil || ctx.Err() != nil || !passes(err):
+		case err == nil || ctx.Err() != nil || !retryable(err):
 			return err
 		case errors.Is(err, errConflict):
 			if lost++; lost == mostRaces {
@@ -47,9 +48,9 @@ func (s *Sink) repeat(ctx context.Context, call func() error) error {
 			}
 			pause = tries.NextBackOff()
 		}
-		var busy *tooMany
+		var busy *tooManyRequests
 		if errors.As(err, &busy) {
-			pause = max(pause, busy.after)
+			pause = max(pause, busy.retryAfter)
 		}
 		select {
 		case <-ctx.Done():
@@ -61,19 +62,20 @@ func (s *Sink) repeat(ctx context.Context, call func() error) error {
 
 // refused reports whether a catalog's answer means that it did nothing.
 func refused(err error) bool {
-	return errors.As(err, new(*tooMany)) || errors.Is(err, rest.ErrBadRequest) ||
+	return errors.As(err, new(*tooManyRequests)) || errors.Is(err, rest.ErrBadRequest) ||
 		errors.Is(err, rest.ErrUnauthorized) || errors.Is(err, rest.ErrForbidden) ||
 		errors.Is(err, catalog.ErrNoSuchTable)
 }
 
-// passes reports whether another try may help.
-func passes(err error) bool {
+// retryable reports whether another try may help. It knows each layer's errors: those of this
+// package, of REST catalogs, of catalogs in a database, and of the network.
+func retryable(err error) bool {
 	var dialled *net.OpError
 	var unknown *net.DNSError
 	switch {
 	case errors.Is(err, errSource), errors.Is(err, context.Canceled), errors.Is(err, sinks.ErrConflict):
 		return false
-	case errors.As(err, new(*tooMany)), errors.Is(err, errConflict), errors.Is(err, rest.ErrCommitStateUnknown),
+	case errors.As(err, new(*tooManyRequests)), errors.Is(err, errConflict), errors.Is(err, rest.ErrCommitStateUnknown),
 		errors.Is(err, rest.ErrServerError), errors.Is(err, rest.ErrServiceUnavailable):
 		return true
 	case errors.As(err, &unknown) && unknown.IsNotFound:
@@ -81,7 +83,7 @@ func passes(err error) bool {
 	}
 	var database interface{ SQLState() string }
 	if errors.As(err, &database) {
-		return passing[database.SQLState()] || strings.HasPrefix(database.SQLState(), "08")
+		return retryableStates[database.SQLState()] || strings.HasPrefix(database.SQLState(), "08")
 	}
 	text := err.Error()
 	return errors.As(err, &dialled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
@@ -91,9 +93,9 @@ func passes(err error) bool {
 		strings.Contains(text, "connection reset by peer")
 }
 
-// passing are the codes of errors of a catalog's Postgres that pass by themselves, or in another
-// transaction (https://www.postgresql.org/docs/current/errcodes-appendix.html).
-var passing = map[string]bool{
+// retryableStates are the codes of errors of a catalog's Postgres that pass by themselves, or in
+// another transaction (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+var retryableStates = map[string]bool{
 	"57P01": true, "57P02": true, "57P03": true, // the server stops, has crashed, or is starting
 	"53300": true,                // too many connections
 	"40001": true, "40P01": true, // a conflict with another transaction

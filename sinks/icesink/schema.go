@@ -83,9 +83,9 @@ func partitioning(s *sinks.Schema, of *iceberg.Schema) (iceberg.PartitionSpec, e
 	return iceberg.NewPartitionSpecOpts(iceberg.AddPartitionFieldByName(s.On, name, by, of, nil))
 }
 
-// order returns the sort order for programs that rewrite the table's files: by date, and then by
-// the columns that the config names, or else by the first dimensions.
-func order(s *sinks.Schema, of *iceberg.Schema) (table.SortOrder, error) {
+// sortOrder returns the sort order for programs that rewrite the table's files: by date, and then
+// by the columns that the config names, or else by the first dimensions.
+func sortOrder(s *sinks.Schema, of *iceberg.Schema) (table.SortOrder, error) {
 	by := s.ClusterBy
 	if len(by) == 0 {
 		for _, c := range s.Columns {
@@ -113,10 +113,10 @@ func order(s *sinks.Schema, of *iceberg.Schema) (table.SortOrder, error) {
 	return table.NewSortOrder(table.InitialSortOrderID, list)
 }
 
-// creation returns the properties of a new table. They limit the metadata files of earlier states
-// to a hundred, because nobody needs one once the next exists. The states themselves are snapshots,
-// and stay.
-func creation(s *sinks.Schema, name, fingerprint string) iceberg.Properties {
+// creationProperties returns the properties of a new table. They limit the metadata files of
+// earlier states to a hundred, because nobody needs one once the next exists. The states themselves
+// are snapshots, and stay.
+func creationProperties(s *sinks.Schema, name, fingerprint string) iceberg.Properties {
 	p := iceberg.Properties{
 		"format-version": "2", "write.parquet.compression-codec": "zstd",
 		"commit.manifest.min-count-to-merge":         strconv.Itoa(mostManifests),

@@ -21,7 +21,7 @@ type state struct {
 // state finds out which put the content of a partition comes from. The name of a put's file says
 // it. Files with other names may come from a put, too, if a job that compacts files has rewritten
 // them and left their rows alone. Then the snapshots say which put it was, while they are kept.
-func (t *loaded) state(ctx context.Context, at place) (s state, err error) {
+func (t *loadedTable) state(ctx context.Context, at place) (s state, err error) {
 	all, err := t.holdings(ctx)
 	if err != nil {
 		return s, err
@@ -40,7 +40,7 @@ func (t *loaded) state(ctx context.Context, at place) (s state, err error) {
 // trace goes back over the snapshots to the newest put into the partition. A later change of the
 // partition by another program, unless it only rewrites files, has changed its rows, and makes the
 // state foreign.
-func (t *loaded) trace(ctx context.Context, at place, s *state) error {
+func (t *loadedTable) trace(ctx context.Context, at place, s *state) error {
 	for snapshot := t.CurrentSnapshot(); snapshot != nil; snapshot = t.parent(snapshot) {
 		if last, is := stampInSummary(snapshot, at); is {
 			s.stamp = last
@@ -68,7 +68,8 @@ func (t *loaded) trace(ctx context.Context, at place, s *state) error {
 	return nil
 }
 
-func (t *loaded) parent(s *table.Snapshot) *table.Snapshot {
+// parent returns the snapshot before s, or nil when there is none or it is no longer kept.
+func (t *loadedTable) parent(s *table.Snapshot) *table.Snapshot {
 	if s.ParentSnapshotID == nil {
 		return nil
 	}
@@ -93,7 +94,7 @@ func madeByUs(s *table.Snapshot) bool {
 }
 
 // touches reports whether a snapshot added files to a partition, or took some out.
-func (t *loaded) touches(ctx context.Context, s *table.Snapshot, at place) (bool, error) {
+func (t *loadedTable) touches(ctx context.Context, s *table.Snapshot, at place) (bool, error) {
 	manifests, err := s.Manifests(t.files)
 	if err != nil {
 		return false, fmt.Errorf("read the list of manifests of snapshot %d: %w", s.SnapshotID, err)
@@ -117,8 +118,10 @@ func (t *loaded) touches(ctx context.Context, s *table.Snapshot, at place) (bool
 	return false, nil
 }
 
-// version returns the name of the partition's content for receipts and conditions. It returns ""
-// when there is none, or when the put that it comes from can't be found any more.
+// version returns the name of the partition's content for receipts and conditions:
+//   - the token of the put whose rows the partition has;
+//   - a digest of the files' names, when somebody else has changed the rows;
+//   - "", when there are no files, or the put that they come from can't be found any more.
 func (s state) version() string {
 	switch {
 	case s.holding == nil:
@@ -129,8 +132,9 @@ func (s state) version() string {
 	return s.stamp.token
 }
 
-// meets reports whether a condition holds. Files that were rewritten so long ago that no snapshot
-// shows which put they come from count as those of the condition.
+// meets reports whether a put with this condition may replace the state. When files were rewritten
+// so long ago that no snapshot shows which put they come from, any version in the condition counts
+// as theirs.
 func (s state) meets(over sinks.Condition) bool {
 	switch {
 	case s.holding == nil:

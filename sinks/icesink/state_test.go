@@ -202,22 +202,22 @@ func TestAnotherProcessPuts(t *testing.T) {
 func TestManyTables(t *testing.T) {
 	s := openURL(t, newURL(t))
 	for round := range 2 {
-		for i := range 2 * mostKnown {
+		for i := range 2 * mostCached {
 			p := testPart(day, "a")
 			p.Table = fmt.Sprint("installs", i)
 			mustPut(t, s, p)
 		}
-		if n := len(s.recent); n != mostKnown {
+		if n := len(s.caching); n != mostCached {
 			t.Errorf("round %d: %d tables are remembered", round, n)
 		}
 	}
 	known := 0
 	for _, c := range s.tables {
-		if c.lately() != nil {
+		if c.cached() != nil {
 			known++
 		}
 	}
-	if known != mostKnown {
+	if known != mostCached {
 		t.Errorf("%d tables are known", known)
 	}
 }
@@ -243,7 +243,7 @@ func TestMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustPut(t, other, testPart("2026-01-30", "made again"))
-	s.committer("installs").know(nil)
+	s.committer("installs").setCached(nil)
 	s.committer("installs").add(p)
 	if err := <-p.done; !errors.Is(err, sinks.ErrConflict) {
 		t.Errorf("a put into the table that was made again: %v", err)

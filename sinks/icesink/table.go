@@ -13,28 +13,29 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A loaded table is a table as the catalog returned it at some moment, with the store of its files.
-type loaded struct {
+// A loadedTable is a table as the catalog returned it at some moment, with the store of its files.
+type loadedTable struct {
 	*table.Table
-	files store
-	held  map[place]*holding // see holdings
+	files   store
+	byPlace map[place]*holding // what the snapshot holds; nil until holdings reads it
 }
 
 // load asks the catalog for a table. The error is catalog.ErrNoSuchTable when there is none.
-func (s *Sink) load(ctx context.Context, name string) (*loaded, error) {
+func (s *Sink) load(ctx context.Context, name string) (*loadedTable, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t, err := c.LoadTable(ctx, s.identifier(name))
 	if err != nil {
-		return nil, missing(err)
+		return nil, asNoSuchTable(err)
 	}
 	return s.open(ctx, t, c)
 }
 
-// missing returns the error of a catalog, with ErrNoSuchTable also when the namespace is missing.
-func missing(err error) error {
+// asNoSuchTable returns an error of a catalog, and wraps ErrNoSuchTable if the namespace is
+// missing.
+func asNoSuchTable(err error) error {
 	if errors.Is(err, catalog.ErrNoSuchNamespace) && !errors.Is(err, catalog.ErrNoSuchTable) {
 		return fmt.Errorf("%w: %w", catalog.ErrNoSuchTable, err)
 	}
@@ -42,7 +43,7 @@ func missing(err error) error {
 }
 
 // open opens the store of a table's files.
-func (s *Sink) open(ctx context.Context, t *table.Table, from table.CatalogIO) (*loaded, error) {
+func (s *Sink) open(ctx context.Context, t *table.Table, from table.CatalogIO) (*loadedTable, error) {
 	files, err := t.FS(context.WithoutCancel(ctx)) // the store is used after this call, too
 	if err != nil {
 		return nil, fmt.Errorf("open the store of the table's files: %w", err)
@@ -51,7 +52,7 @@ func (s *Sink) open(ctx context.Context, t *table.Table, from table.CatalogIO) (
 	if !ok {
 		return nil, fmt.Errorf("the table's files are at %s, where none can be written", t.Location())
 	}
-	l := &loaded{files: store{writable, &s.kept}}
+	l := &loadedTable{files: store{writable, &s.manifests}}
 	l.Table = table.New(t.Identifier(), t.Metadata(), t.MetadataLocation(),
 		func(context.Context) (icebergio.IO, error) { return l.files, nil }, from)
 	return l, nil
@@ -63,8 +64,9 @@ func (s *Sink) identifier(name string) table.Identifier {
 
 // ensure returns the table, possibly as it was after the last commit. It creates a missing table,
 // and adds columns that the table lacks. It fails if the table can't be made to fit the schema.
-func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, fingerprint string) (*loaded, error) {
-	if t := s.committer(name).lately(); t != nil {
+func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema,
+	fingerprint string) (*loadedTable, error) {
+	if t := s.committer(name).cached(); t != nil {
 		if missing, err := compare(name, t.Table, schema); err == nil && len(missing) == 0 {
 			return t, nil
 		}
@@ -85,7 +87,7 @@ func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, fi
 		if err != nil || len(missing) == 0 {
 			return t, err
 		}
-		if err := widen(ctx, t.Table, missing); err != nil {
+		if err := addColumns(ctx, t.Table, missing); err != nil {
 			if now, failed := s.load(ctx, name); failed != nil || now.MetadataLocation() == t.MetadataLocation() {
 				return nil, fmt.Errorf("add columns to the table: %w", err)
 			}
@@ -120,18 +122,18 @@ func (s *Sink) create(ctx context.Context, name string, schema *sinks.Schema, fi
 	if err != nil {
 		return err
 	}
-	sorted, err := order(schema, columns)
+	sorted, err := sortOrder(schema, columns)
 	if err != nil {
 		return err
 	}
 	_, err = c.CreateTable(ctx, s.identifier(name), columns, catalog.WithPartitionSpec(&spec),
 		catalog.WithSortOrder(sorted),
-		catalog.WithProperties(creation(schema, name, fingerprint)))
+		catalog.WithProperties(creationProperties(schema, name, fingerprint)))
 	return err
 }
 
-// widen adds columns. They are never required: rows that exist have no value for them.
-func widen(ctx context.Context, t *table.Table, columns []sinks.Column) error {
+// addColumns adds columns. They are never required: rows that exist have no value for them.
+func addColumns(ctx context.Context, t *table.Table, columns []sinks.Column) error {
 	tx := t.NewTransaction()
 	change := tx.UpdateSchema(true, false)
 	for _, c := range columns {

@@ -46,7 +46,7 @@ func TestCreation(t *testing.T) {
 				column, _ := of.Schema().FindColumnName(f.SourceID())
 				by = append(by, column)
 			}
-			if got := partitioned(of) + ", sorted by " + strings.Join(by, ", "); got != c.want {
+			if got := partitioningOf(of) + ", sorted by " + strings.Join(by, ", "); got != c.want {
 				t.Errorf("the table is %s, want %s", got, c.want)
 			}
 			if p := of.Properties(); p["comment"] != "Installs by campaign" || p[propertyTable] != "installs" ||

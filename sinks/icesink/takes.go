@@ -10,10 +10,10 @@ import (
 // lacks are added. It changes nothing. A table that doesn't exist yet can take them.
 func (s *Sink) Takes(ctx context.Context, table string, schema *sinks.Schema) error {
 	name := sinks.Flat(table)
-	t := s.committer(name).lately()
+	t := s.committer(name).cached()
 	if t == nil {
 		var err error
-		if t, err = s.at(ctx, name); err != nil || t == nil {
+		if t, err = s.loadForReading(ctx, name); err != nil || t == nil {
 			return s.explain(err)
 		}
 	}

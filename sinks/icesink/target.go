@@ -24,6 +24,7 @@ type target struct {
 	properties iceberg.Properties
 }
 
+// urlForm ends the messages about a URL of another form.
 const urlForm = "want iceberg://catalog/namespace?type=rest&uri=https://catalog.example.com&warehouse=NAME"
 
 // keys are the configuration keys that a URL may have, besides those that begin with one of
@@ -47,6 +48,7 @@ var (
 	prefixes = []string{"header.", "adls.sas-token.", "adls.connection-string."}
 )
 
+// parseURL reads and checks a sink's URL.
 func parseURL(rawURL string) (t target, err error) {
 	u, err := url.Parse(rawURL)
 	if err != nil { // not wrapped: its text has the URL, which may hold secrets
