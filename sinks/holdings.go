@@ -10,7 +10,7 @@ import (
 	"cloud.google.com/go/civil"
 )
 
-// A Holdings is a sink that can list what its store holds of a table. The store is asked each time,
+// Holdings is a sink that can list what its store holds of a table. The store is asked each time,
 // because somebody may have deleted, truncated or restored the table since the ledger got its
 // receipts.
 type Holdings interface {
@@ -69,7 +69,7 @@ type Taker interface {
 	Takes(ctx context.Context, table string, schema *Schema) error
 }
 
-// A NoNUL is a sink whose texts can't contain the character U+0000.
+// NoNUL marks a sink whose texts can't contain the character U+0000. Its method does nothing.
 type NoNUL interface{ NoNUL() }
 
 // A Configurer is a sink whose tables have settings that can be changed later, such as how long
@@ -103,7 +103,7 @@ var ErrUnchanged = errors.New("the old rows stay")
 // partition of that age.
 type NotKept struct {
 	Oldest  civil.Date // in the sense of Object.Oldest
-	Because string
+	Because string     // what makes the table drop older partitions, and how to keep them
 }
 
 func (e *NotKept) Error() string {

@@ -33,8 +33,8 @@ func Open(ctx context.Context, rawURL string, openers map[string]Opener) (Sink, 
 func Redact(rawURL string) string { return address.Redact(rawURL) }
 
 // NamesMore reports whether a sink's URL has a parameter that selects the store or the layout in
-// it. Receipts of earlier versions hold the URL without its parameters, and so don't tell such
-// stores apart.
+// it, or can't be parsed. Receipts of earlier versions hold the URL without its parameters, and so
+// don't tell such stores apart.
 func NamesMore(rawURL string) bool {
 	u, err := url.Parse(rawURL)
 	return err != nil || slices.ContainsFunc([]string{"key", "endpoint", "region", "domain", "protocol", "localemu"},

@@ -11,7 +11,7 @@ import (
 // own client is often long and repeats itself.
 type Refusal struct {
 	Text   string
-	Cause  error // the client's error; nil: the sink itself refused, not the store
+	Cause  error // the client's error; nil if the sink itself refused the call, and not the store
 	Denied bool  // a permission is missing, so that a retry can't help
 }
 
@@ -21,12 +21,11 @@ func (r *Refusal) Unwrap() error { return r.Cause }
 // Is lets callers who know nothing of the store recognise a missing permission as fs.ErrPermission.
 func (r *Refusal) Is(target error) bool { return r.Denied && target == fs.ErrPermission }
 
-// Pauses returns the backoff between the attempts of a sink's call. The pause begins with first,
-// doubles with each attempt, and grows to longest at most. The actual pause is drawn at random
-// between least (a fraction, such as 0.5) times that and all of it, so that calls that failed
-// together aren't repeated together.
+// Pauses returns the backoff between the attempts of a sink's call. The full pause begins with
+// first, doubles with each attempt, and grows to longest at most. Each actual pause is a random
+// part of the full one, from the fraction least (such as 0.5) of it to all of it, so that calls
+// that failed together aren't repeated together.
 func Pauses(first, longest time.Duration, least float64) *backoff.ExponentialBackOff {
-	// The library draws from a range around an interval, so it gets the middle of the range.
 	// The library draws from a range around an interval, so it gets the middle of the range.
 	middle := (1 + least) / 2
 	b := backoff.NewExponentialBackOff()

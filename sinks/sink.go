@@ -39,6 +39,7 @@ func Derived(kind, of string) string { return kind + derived + of }
 // Flat returns the table's name for stores whose names can't contain folders.
 func Flat(table string) string { return strings.Replace(table, derived, "_", 1) }
 
+// derived stands between the kind and the other table in the name of a derived table.
 const derived = "/table="
 
 // A Sink stores partitions. Put makes p the whole content of its partition: readers see all the old
@@ -69,7 +70,7 @@ type Object struct {
 	// Table says that the object is a whole table, whose store says nothing about single
 	// partitions. Receipts for them have the table's version, which changes when the table is made
 	// anew. Oldest is the oldest partition that hasn't expired in the table, and the next to be
-	// deleted; zero: nothing expires.
+	// deleted. It is zero when nothing expires.
 	Table  bool
 	Oldest civil.Date
 }
@@ -89,14 +90,15 @@ type Part struct {
 	// Over says what the part may replace.
 	Over Condition
 
-	// A store without conditions orders puts by these names instead. The part is put under Lease;
-	// Earlier names the leases before it, and once the put has begun, nothing that was put under
-	// them may become visible any more. An empty Lease is one that nobody takes over.
+	// A store without conditions orders puts by the IDs of leases instead. The part is put under
+	// Lease. Earlier has the leases before it: once the put has begun, nothing that was put under
+	// them may become visible any more. Lease is empty when no other run can take the partition
+	// over.
 	Lease   string
 	Earlier []string
 
-	// Warn is called with what a person should know although the put succeeded; nil: there are no
-	// warnings.
+	// Warn is called with what a person should know although the put succeeded. If it is nil, sinks
+	// give no warnings.
 	Warn func(error)
 
 	// Open opens the file for reading from its start. A sink closes what it opened. For sinks that
@@ -145,19 +147,19 @@ type Schema struct {
 	Columns []Column // in the order of the part's file
 	Period  string   // length of a partition: day, week, month, quarter, year, or whole when the table has none
 	On      string   // the column, a date or an hour, whose value names a row's partition; empty when Period is whole
-	About   *About   // a description of the table; nil: there is none
+	About   *About   // a description of the table; nil if there is none
 
 	// Settings of warehouses, from the job's config.
-	ClusterBy     []string      // columns by which rows are sorted in storage, at most four
-	RequireFilter bool          // the warehouse refuses a query that doesn't say which partitions it reads
-	Expiration    time.Duration // how long a partition is kept, from its own day on; 0: for ever
-	KMSKey        string
-	Labels        map[string]string
-	Partitioned   bool       // each partition is a table of its own below the table
-	Indexes       [][]string // sets of columns, one for each index
+	ClusterBy     []string          // columns by which rows are sorted in storage, at most four
+	RequireFilter bool              // the warehouse refuses a query that doesn't say which partitions it reads
+	Expiration    time.Duration     // how long a partition is kept, from its own day on; 0 means for ever
+	KMSKey        string            // the resource name of the key that encrypts the table; empty for the store's own
+	Labels        map[string]string // for the table, by their keys
+	Partitioned   bool              // each partition is a table of its own below the table
+	Indexes       [][]string        // sets of columns, one for each index
 
-	// History is how long old states of the table can be read, in a store that keeps them; 0: for
-	// ever. A put may remove older states.
+	// History is how long old states of the table can be read, in a store that keeps them. A put
+	// may remove older states. 0 keeps all states for ever.
 	History time.Duration
 }
 
@@ -165,14 +167,14 @@ type Schema struct {
 type About struct {
 	Text     string // a sentence or two
 	Job      string // the job that fills it
-	Currency string // of amounts of money; empty: it has none
+	Currency string // the currency of amounts of money; empty if there are none
 	Zone     string // the zone in which its periods begin and end
 }
 
 // A Column is one column of a table.
 type Column struct {
 	Name        string
-	Source      string // the service's name for it, where the config renames it; empty: Name
+	Source      string // the service's name for the column, if the config renames it; empty if it is Name
 	Type        ColumnType
 	Required    bool // a dimension: never NULL
 	Description string
