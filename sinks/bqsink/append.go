@@ -35,6 +35,8 @@ func (s *Sink) Append(ctx context.Context, table string, schema *sinks.Schema, r
 	return nil
 }
 
+// append loads lines of JSON into the table by one job. The answer 409 means that an earlier call
+// made the job, which append then waits for.
 func (s *Sink) append(ctx context.Context, name string, schema *sinks.Schema, run string, lines []byte) error {
 	if _, err := s.locateDataset(ctx); err != nil {
 		return err

@@ -20,7 +20,7 @@
 // Named and SaveView for dashboards, Probe for a check before the first run.
 //
 // All calls go through cloud.google.com/go/bigquery. That client repeats a failed call until the
-// context ends, so a transport below it (once) hides failures from it: each call is then one
+// context ends, so a transport below it (singleTry) hides failures from it: each call is then one
 // request, and the only retries are those of this package, which are bounded and reported. The
 // client still repeats the chunks of a resumable upload by itself.
 package bqsink
@@ -40,12 +40,12 @@ import (
 // A Sink is one dataset. It is safe for concurrent use.
 type Sink struct {
 	target
-	client  *bigquery.Client // of the project that pays for the jobs
-	staging *staging         // nil: files are uploaded with their jobs
-	where   whereabouts
-	tables  tables
-	places  places
-	pace    pace
+	client      *bigquery.Client // of the project that pays for the jobs
+	staging     *staging         // nil when files are uploaded with their jobs
+	datasetInfo datasetInfo      // the dataset's location and default, once they were looked up
+	tables      tables           // what this process knows of the dataset's tables
+	slots       slots            // locks of the partitions
+	pace        pace             // the rate limit of jobs
 }
 
 // Open opens the dataset that a URL names:
@@ -78,7 +78,7 @@ func OpenOver(ctx context.Context, rawURL string, transport http.RoundTripper) (
 			return nil, err
 		}
 	}
-	opts := []option.ClientOption{option.WithHTTPClient(&http.Client{Transport: once{transport}})}
+	opts := []option.ClientOption{option.WithHTTPClient(&http.Client{Transport: singleTry{transport}})}
 	if t.endpoint != "" {
 		opts = append(opts, option.WithEndpoint(t.endpoint))
 	}
@@ -86,7 +86,7 @@ func OpenOver(ctx context.Context, rawURL string, transport http.RoundTripper) (
 	if err != nil {
 		return nil, err
 	}
-	s := &Sink{target: t, client: client, where: whereabouts{mutex: newMutex()}}
+	s := &Sink{target: t, client: client, datasetInfo: datasetInfo{mutex: newMutex()}}
 	if t.staging != "" {
 		if s.staging, err = openStaging(ctx, t.staging); err != nil {
 			return nil, err

@@ -63,6 +63,7 @@ func compare(name string, have *bigquery.TableMetadata, want *sinks.Schema) (mis
 	return missing, nil
 }
 
+// repeated returns the word for a column that is an array, and "" for any other.
 func repeated(f *bigquery.FieldSchema) string {
 	if f.Repeated {
 		return "REPEATED"
@@ -100,6 +101,7 @@ func describe(t *bigquery.TableMetadata) string {
 	}
 }
 
+// describeWanted writes how a table should be partitioned, in the words of describe.
 func describeWanted(want *sinks.Schema) string {
 	kind, _ := partitioning(want.Period) // locate has refused unknown periods
 	if kind == "" {

@@ -12,8 +12,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// oldest returns the partition that a table's expiration has reached: those before it are gone, and
-// it is about to go. The time runs from the partition's end, in UTC
+// oldest returns the first day of the oldest partition that a table still has, given its
+// partitioning and expiration. That partition is the next to be deleted. BigQuery counts the
+// expiration from the partition's end, in UTC
 // (https://cloud.google.com/bigquery/docs/managing-partitioned-tables#partition-expiration); other
 // pages say from its beginning. The date is zero when the table keeps all partitions.
 func oldest(p *bigquery.TimePartitioning, now time.Time) civil.Date {
@@ -30,8 +31,8 @@ func oldest(p *bigquery.TimePartitioning, now time.Time) civil.Date {
 	return day
 }
 
-// tooOld refuses a partition that BigQuery would delete at once.
-func tooOld(at place, table *bigquery.TableMetadata, now time.Time) error {
+// checkAge refuses a partition that BigQuery would delete at once.
+func checkAge(at place, table *bigquery.TableMetadata, now time.Time) error {
 	if first := oldest(table.TimePartitioning, now); at.first.Before(first) {
 		return &sinks.NotKept{Oldest: first,
 			Because: fmt.Sprintf("the table deletes a partition after %s; set expire_days to more, or begin later",
@@ -40,11 +41,11 @@ func tooOld(at place, table *bigquery.TableMetadata, now time.Time) error {
 	return nil
 }
 
-// lasting makes a table keep its partitions for as long as the job's config says. If the config
-// says nothing, the dataset's default, which a new table gets, stays and is reported, because
-// somebody may have meant it for all tables. Without warn nothing is changed, because nobody would
-// hear of it.
-func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMetadata, wanted time.Duration,
+// setExpiration makes a table keep its partitions for as long as the job's config says. If the
+// config says nothing, the dataset's default, which a new table gets, stays and is reported,
+// because somebody may have meant it for all tables. Without warn nothing is changed, because
+// nobody would hear of it.
+func (s *Sink) setExpiration(ctx context.Context, name string, have *bigquery.TableMetadata, wanted time.Duration,
 	warn func(error)) (*bigquery.TableMetadata, error) {
 	tell := func(format string, args ...any) { warn(fmt.Errorf(format, args...)) }
 	if warn == nil {
@@ -58,7 +59,7 @@ func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMet
 	if p == nil || p.Expiration == wanted {
 		return have, nil
 	}
-	switch usual, err := s.isUsual(ctx, p.Expiration, wanted); {
+	switch usual, err := s.isDatasetDefault(ctx, p.Expiration, wanted); {
 	case err != nil:
 		return nil, err
 	case usual:
@@ -77,14 +78,14 @@ func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMet
 	return made, err
 }
 
-// isUsual tells whether the config asks for no expiration (wanted is 0), and the table's is the
-// default of the dataset.
-func (s *Sink) isUsual(ctx context.Context, expiration, wanted time.Duration) (bool, error) {
+// isDatasetDefault tells whether the config asks for no expiration (wanted is 0), and the table's
+// is the default of the dataset.
+func (s *Sink) isDatasetDefault(ctx context.Context, expiration, wanted time.Duration) (bool, error) {
 	if wanted != 0 {
 		return false, nil
 	}
 	_, err := s.locateDataset(ctx)
-	return err == nil && expiration == s.where.expires, err
+	return err == nil && expiration == s.datasetInfo.defaultExpiration, err
 }
 
 // Oldest returns the oldest partition that a table keeps, or will keep under the config's
@@ -92,16 +93,16 @@ func (s *Sink) isUsual(ctx context.Context, expiration, wanted time.Duration) (b
 // the config says nothing.
 func (s *Sink) Oldest(ctx context.Context, table string, expiration time.Duration) (civil.Date, error) {
 	k := s.tables.named(sinks.Flat(table))
-	if err := k.take(ctx); err != nil {
+	if err := k.lock(ctx); err != nil {
 		return civil.Date{}, err
 	}
 	have := cmp.Or(k.table, k.listed)
-	k.give()
+	k.unlock()
 	if have == nil || have.TimePartitioning == nil {
 		return civil.Date{}, nil
 	}
 	p := *have.TimePartitioning
-	usual, err := s.isUsual(ctx, p.Expiration, expiration)
+	usual, err := s.isDatasetDefault(ctx, p.Expiration, expiration)
 	if err == nil && !usual {
 		p.Expiration = expiration
 	}
@@ -124,11 +125,11 @@ func days(d time.Duration) string {
 func (s *Sink) Configure(ctx context.Context, table string, schema *sinks.Schema, warn func(error)) error {
 	name := sinks.Flat(table)
 	k := s.tables.named(name)
-	if err := k.take(ctx); err != nil {
+	if err := k.lock(ctx); err != nil {
 		return err
 	}
 	known := k.listed != nil || k.table != nil
-	k.give()
+	k.unlock()
 	if !known {
 		return nil
 	}

@@ -4,6 +4,6 @@ import "golang.org/x/time/rate"
 
 // Unpaced makes a sink submit jobs as fast as it can. The pace has a test of its own.
 func (s *Sink) Unpaced() *Sink {
-	s.pace.every = rate.Inf
+	s.pace.perSecond = rate.Inf
 	return s
 }

@@ -10,15 +10,17 @@ import (
 
 // Keys of the labels that every job of this package carries. labelText makes the values.
 const (
-	ownLabel       = "reportferry" // project-dataset
+	ownLabel       = "reportferry" // the dataset, as project-dataset
 	tableLabel     = "table"
 	partitionLabel = "partition"
 	runLabel       = "run"
 	hashLabel      = "hash" // of the content
-	// Random, one for each call of Put: it tells our own job, whose answer was lost, from
-	// another's.
-	putLabel  = "put"
-	usedLabel = "used" // on a job that only takes an ID: the lease for which it does that, see useUp
+	// putLabel has a random value for each call of Put. It tells our own job, whose answer was
+	// lost, from another's.
+	putLabel = "put"
+	// usedLabel is on a job that does nothing but use up an ID (see useUp). Its value is the lease
+	// for which it does that.
+	usedLabel = "used"
 )
 
 // labelsOf returns the labels of a load or query job of this package, and nil for any other job.
@@ -75,6 +77,7 @@ func tableLabels(labels map[string]string) (map[string]string, error) {
 	return made, nil
 }
 
+// plainLabel makes a key or value of a table's label of a text. It is lower-cased and cut.
 func plainLabel(text string) string {
 	made := lower(text)
 	return made[:min(len(made), maxLabel)]

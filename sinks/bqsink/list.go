@@ -28,12 +28,12 @@ func (s *Sink) List(ctx context.Context, table string) ([]sinks.Object, error) {
 	}
 	have, err := s.getTable(ctx, name)
 	if hasStatus(err, http.StatusNotFound) {
-		return nil, s.tables.saw(ctx, name, nil)
+		return nil, s.tables.noteListed(ctx, name, nil)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list %s in %s: %w", name, s.url, s.explain(err))
 	}
-	if err := s.tables.saw(ctx, name, have); err != nil {
+	if err := s.tables.noteListed(ctx, name, have); err != nil {
 		return nil, err
 	}
 	o := sinks.Object{Key: name, Version: version(have), Counted: true, Rows: int64(have.NumRows)}
@@ -45,14 +45,14 @@ func (s *Sink) List(ctx context.Context, table string) ([]sinks.Object, error) {
 	return []sinks.Object{o}, nil
 }
 
-// saw remembers a table as it was just seen, and forgets what was known of it, because it may have
-// been replaced since. have is nil if there is no such table.
-func (t *tables) saw(ctx context.Context, name string, have *bigquery.TableMetadata) error {
+// noteListed stores a table as it was just looked up in listed, and forgets the one that ensure has
+// checked, because it may have been replaced since. have is nil if there is no such table.
+func (t *tables) noteListed(ctx context.Context, name string, have *bigquery.TableMetadata) error {
 	k := t.named(name)
-	if err := k.take(ctx); err != nil {
+	if err := k.lock(ctx); err != nil {
 		return err
 	}
-	defer k.give()
+	defer k.unlock()
 	k.table, k.listed, k.absent = nil, have, have == nil
 	return nil
 }
@@ -86,7 +86,7 @@ func (s *Sink) count(ctx context.Context, name, once string) (list []sinks.Objec
 	}
 	q := s.client.Query(fmt.Sprintf("SELECT partition_id, total_rows FROM `%s.%s.INFORMATION_SCHEMA.PARTITIONS` "+
 		"WHERE table_name = '%s'", s.project, s.dataset, name))
-	q.Location, q.Labels = s.where.location, map[string]string{ownLabel: labelText(s.datasetLabel()),
+	q.Location, q.Labels = s.datasetInfo.location, map[string]string{ownLabel: labelText(s.datasetLabel()),
 		tableLabel: labelText(name)}
 	if once != "" {
 		q.JobID = fmt.Sprintf(jobPrefix+"%s_%s_counted_%s", labelText(s.datasetLabel()), labelText(name),

@@ -141,40 +141,40 @@ func TestOneRequestPerCall(t *testing.T) {
 		remedy remedy
 	}{
 		"500": {fail: answering(500, "internalError"), status: 500, reason: "internalError",
-			remedy: seconds},
-		"502 without reason": {fail: saying(502, "upstream: connection refused"), status: 502, remedy: seconds},
+			remedy: retryInSeconds},
+		"502 without reason": {fail: saying(502, "upstream: connection refused"), status: 502, remedy: retryInSeconds},
 		"503": {fail: answering(503, "backendError"), status: 503, reason: "backendError",
-			remedy: seconds},
-		"504": {fail: answering(504, ""), status: 504, remedy: seconds},
+			remedy: retryInSeconds},
+		"504": {fail: answering(504, ""), status: 504, remedy: retryInSeconds},
 		"rate": {fail: answering(403, "rateLimitExceeded"), status: 403, reason: "rateLimitExceeded",
-			remedy: seconds},
+			remedy: retryInSeconds},
 		"job rate": {fail: answering(403, "jobRateLimitExceeded"), status: 403,
 			reason: "jobRateLimitExceeded"},
 		"quota": {fail: answering(403, "quotaExceeded"), status: 403, reason: "quotaExceeded",
-			remedy: hours},
+			remedy: retryInHours},
 		"404": {fail: answering(404, "notFound"), status: 404, reason: "notFound"},
 		"409": {fail: answering(409, "duplicate"), status: 409, reason: "duplicate"},
 		"412": {fail: answering(412, "conditionNotMet"), status: 412, reason: "conditionNotMet"},
 		"reset": {fail: breaking(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}),
-			is: syscall.ECONNRESET, remedy: seconds},
+			is: syscall.ECONNRESET, remedy: retryInSeconds},
 		"refused": {fail: breaking(dialling(syscall.ECONNREFUSED)), is: syscall.ECONNREFUSED,
-			remedy: seconds},
-		"timeout":   {fail: breaking(temporary{syscall.ETIMEDOUT}), remedy: seconds},
-		"http2":     {fail: breaking(errors.New("http2: client connection lost")), remedy: seconds},
-		"no answer": {fail: breaking(io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, remedy: seconds},
-		"cut":       {fail: cut(io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, remedy: seconds},
+			remedy: retryInSeconds},
+		"timeout":   {fail: breaking(temporary{syscall.ETIMEDOUT}), remedy: retryInSeconds},
+		"http2":     {fail: breaking(errors.New("http2: client connection lost")), remedy: retryInSeconds},
+		"no answer": {fail: breaking(io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, remedy: retryInSeconds},
+		"cut":       {fail: cut(io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, remedy: retryInSeconds},
 		"cut by a reset": {fail: cut(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}),
-			is: syscall.ECONNRESET, remedy: seconds},
+			is: syscall.ECONNRESET, remedy: retryInSeconds},
 	} {
 		for call, do := range calls {
 			t.Run(name+" "+call, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := &failing{fail: c.fail}
-					client := clientOn(t, once{f})
+					client := clientOn(t, singleTry{f})
 					job := knownJob(t, f, client)
 					ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // in the bubble it is over at once
 					defer cancel()
-					err := plain(do(ctx, client, job))
+					err := unhide(do(ctx, client, job))
 					if err == nil || f.calls != 1 || ctx.Err() != nil {
 						t.Fatalf("%d requests: %v", f.calls, err)
 					}
@@ -227,14 +227,14 @@ func TestEndedContextIsKnown(t *testing.T) {
 					<-r.Context().Done()
 					return nil, r.Context().Err()
 				}}
-				client := clientOn(t, once{f})
+				client := clientOn(t, singleTry{f})
 				job := knownJob(t, f, client)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				if errors.Is(want, context.Canceled) {
 					time.AfterFunc(time.Second, cancel)
 				}
-				if err := plain(do(ctx, client, job)); !errors.Is(err, want) || f.calls != 1 {
+				if err := unhide(do(ctx, client, job)); !errors.Is(err, want) || f.calls != 1 {
 					t.Errorf("%s: %d requests, %v", call, f.calls, err)
 				}
 			})
@@ -268,7 +268,7 @@ func TestChunksAreLeftToTheClient(t *testing.T) {
 			}
 			return saying(200, `{"jobReference":{"jobId":"j"},"status":{"state":"RUNNING"}}`)(r)
 		}
-		load := clientOn(t, once{f}).Dataset("ds").Table("t").LoaderFrom(
+		load := clientOn(t, singleTry{f}).Dataset("ds").Table("t").LoaderFrom(
 			bigquery.NewReaderSource(strings.NewReader(strings.Repeat("x", chunk+1))))
 		load.MediaOptions = []googleapi.MediaOption{googleapi.ChunkSize(chunk)}
 		if job, err := load.Run(t.Context()); err != nil || job.ID() != "j" || f.calls != 5 {
@@ -277,22 +277,22 @@ func TestChunksAreLeftToTheClient(t *testing.T) {
 	})
 }
 
-// What is brought back says where it happened, as it would have without once.
+// What is brought back says where it happened, as it would have without singleTry.
 func TestPlain(t *testing.T) {
 	f := &failing{fail: breaking(dialling(syscall.ECONNREFUSED))}
-	_, err := clientOn(t, once{f}).JobFromIDLocation(t.Context(), "j", "EU")
+	_, err := clientOn(t, singleTry{f}).JobFromIDLocation(t.Context(), "j", "EU")
 	if strings.Contains(err.Error(), "refused") {
 		t.Errorf("the client was told: %v", err)
 	}
 	const want = `Get "https://bigquery.googleapis.com/bigquery/v2/projects/p/jobs/j?`
-	if err = plain(err); !strings.HasPrefix(err.Error(), want) ||
+	if err = unhide(err); !strings.HasPrefix(err.Error(), want) ||
 		!strings.HasSuffix(err.Error(), "dial tcp: connection refused") {
 		t.Error(err)
 	}
 	if call := new(url.Error); !errors.As(err, &call) {
 		t.Errorf("%T", err)
 	}
-	if got := plain(io.EOF); !errors.Is(got, io.EOF) || plain(nil) != nil {
-		t.Errorf("another's error became %v, and none %v", got, plain(nil))
+	if got := unhide(io.EOF); !errors.Is(got, io.EOF) || unhide(nil) != nil {
+		t.Errorf("another's error became %v, and none %v", got, unhide(nil))
 	}
 }

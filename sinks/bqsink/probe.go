@@ -51,13 +51,14 @@ func (s *Sink) probeTable(ctx context.Context) error {
 	return nil
 }
 
+// probeJob runs a query that reads no table.
 func (s *Sink) probeJob(ctx context.Context) error {
 	var job *bigquery.Job
 	err := repeat(ctx, func() (err error) {
 		q := s.client.Query("SELECT 1")
-		q.Location = s.where.location
+		q.Location = s.datasetInfo.location
 		job, err = q.Run(ctx)
-		return plain(err)
+		return unhide(err)
 	})
 	if err != nil {
 		return err

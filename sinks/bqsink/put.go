@@ -35,21 +35,22 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	return r, nil
 }
 
+// put loads the part while it holds the partition's slot, and returns the table's version.
 func (s *Sink) put(ctx context.Context, at place, p sinks.Part) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	slot, err := s.places.take(ctx, at, strings.ToLower(cmp.Or(p.Lease, rand.Text())))
+	slot, err := s.slots.acquire(ctx, at, strings.ToLower(cmp.Or(p.Lease, rand.Text())))
 	if err != nil {
 		return "", err
 	}
-	defer slot.turn.give()
+	defer slot.mutex.unlock()
 	if _, err := s.locateDataset(ctx); err != nil {
 		return "", err
 	}
 	table, err := s.ensure(ctx, p.Table, p.Schema, p.Warn)
 	if err == nil {
-		err = tooOld(at, table, time.Now())
+		err = checkAge(at, table, time.Now())
 	}
 	if err != nil {
 		return "", err
@@ -57,58 +58,58 @@ func (s *Sink) put(ctx context.Context, at place, p sinks.Part) (string, error) 
 	if err := s.useUpAll(ctx, at, slot, p.Earlier); err != nil {
 		return "", err
 	}
-	w, err := s.specOf(ctx, at, p, table)
+	spec, err := s.newJobSpec(ctx, at, p, table)
 	if err != nil {
 		return "", err
 	}
-	job, err := s.attempt(ctx, w, slot)
+	job, err := s.attempt(ctx, spec, slot)
 	if err != nil {
 		s.tables.forget(p.Table)
 		return "", err
 	}
-	if err := counted(job, w); err != nil || s.staging == nil {
+	if err := checkRows(job, spec); err != nil || s.staging == nil {
 		return version(table), err
 	}
 	// The job is done, so nothing reads the staged files any more. A file that stays does no harm
 	// and goes with a later one.
-	if err := s.staging.tidy(ctx, at, w.staged, time.Now()); err != nil && p.Warn != nil {
+	if err := s.staging.cleanUp(ctx, at, spec.staged, time.Now()); err != nil && p.Warn != nil {
 		p.Warn(err)
 	}
 	return version(table), nil
 }
 
-// specOf says what the job of a part should do. With a staging bucket it also writes the part's
-// file there.
-func (s *Sink) specOf(ctx context.Context, at place, p sinks.Part, table *bigquery.TableMetadata) (w *jobSpec,
+// newJobSpec returns what the job of a part should do. With a staging bucket it also writes the
+// part's file there.
+func (s *Sink) newJobSpec(ctx context.Context, at place, p sinks.Part, table *bigquery.TableMetadata) (spec *jobSpec,
 	err error) {
-	w = &jobSpec{at: at, part: p, table: table, labels: map[string]string{
+	spec = &jobSpec{at: at, part: p, table: table, labels: map[string]string{
 		ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(p.Table), partitionLabel: at.label(),
 		runLabel: labelText(p.Run), hashLabel: labelText(p.Hash), putLabel: strings.ToLower(rand.Text()),
 	}}
 	switch {
 	case p.Rows == 0:
-		w.query = s.deletion(at, p.Schema)
+		spec.query = s.deletion(at, p.Schema)
 	case s.staging != nil:
-		w.staged, err = s.staging.upload(ctx, at, p)
+		spec.staged, err = s.staging.upload(ctx, at, p)
 	}
-	return w, err
+	return spec, err
 }
 
 // format describes the file. The schema that is sent is the table's own. A column that the file
 // lacks is then NULL, and the table keeps the column even when the load truncates the whole table,
 // which replaces the table's schema by the load's.
-func (w *jobSpec) format() bigquery.FileConfig {
-	return bigquery.FileConfig{SourceFormat: bigquery.Parquet, Schema: w.table.Schema}
+func (spec *jobSpec) format() bigquery.FileConfig {
+	return bigquery.FileConfig{SourceFormat: bigquery.Parquet, Schema: spec.table.Schema}
 }
 
 // replacement returns a load job that replaces what the destination holds.
-func (s *Sink) replacement(w *jobSpec, file bigquery.LoadSource, id string) *bigquery.Loader {
-	load := s.loader(w.at.destination(), file, id, w.labels)
+func (s *Sink) replacement(spec *jobSpec, file bigquery.LoadSource, id string) *bigquery.Loader {
+	load := s.loader(spec.at.destination(), file, id, spec.labels)
 	load.WriteDisposition = bigquery.WriteTruncate
 	load.DecimalTargetTypes = []bigquery.DecimalTargetType{bigquery.NumericTargetType}
-	load.DestinationEncryptionConfig = w.table.EncryptionConfig
-	if w.at.kind == "" {
-		load.Clustering = w.table.Clustering
+	load.DestinationEncryptionConfig = spec.table.EncryptionConfig
+	if spec.at.kind == "" {
+		load.Clustering = spec.table.Clustering
 	}
 	return load
 }
@@ -117,17 +118,18 @@ func (s *Sink) replacement(w *jobSpec, file bigquery.LoadSource, id string) *big
 // without partitions.
 func (s *Sink) loader(table string, file bigquery.LoadSource, id string, labels map[string]string) *bigquery.Loader {
 	load := s.table(table).LoaderFrom(file)
-	load.JobID, load.Location, load.Labels = id, s.where.location, labels
+	load.JobID, load.Location, load.Labels = id, s.datasetInfo.location, labels
 	load.CreateDisposition = bigquery.CreateNever
 	return load
 }
 
-// attempt runs one job after the other, as long as each fails for a reason that passes by itself.
-func (s *Sink) attempt(ctx context.Context, w *jobSpec, slot *slot) (*bigquery.Job, error) {
+// attempt runs the job, and then others like it as long as each fails for a reason that passes by
+// itself. An error of run that isn't a job's ends this at once, because run has its own retries.
+func (s *Sink) attempt(ctx context.Context, spec *jobSpec, slot *slot) (*bigquery.Job, error) {
 	var job *bigquery.Job
 	var other error // an error that isn't a job's
 	err := repeat(ctx, func() error {
-		if job, other = s.run(ctx, w, slot); isJobError(other) {
+		if job, other = s.run(ctx, spec, slot); isJobError(other) {
 			return other
 		}
 		return nil
@@ -143,27 +145,27 @@ func isJobError(err error) bool {
 	return errors.As(err, &failed)
 }
 
-// counted compares the number of rows that the job wrote with the part's.
-func counted(job *bigquery.Job, w *jobSpec) error {
-	if w.query != "" {
+// checkRows compares the number of rows that the job wrote with the part's.
+func checkRows(job *bigquery.Job, spec *jobSpec) error {
+	if spec.query != "" {
 		return nil
 	}
-	wrote, known := loaded(job)
+	wrote, known := rowsWritten(job)
 	if !known {
 		return fmt.Errorf("job %s is done, but doesn't say how many rows it wrote; the new rows are visible, whole; "+
 			"repeat the put", job.ID())
 	}
-	if wrote != w.part.Rows {
+	if wrote != spec.part.Rows {
 		return fmt.Errorf("job %s is done and wrote %d rows, and the part has %d: its file or its count is wrong; "+
 			"what was written "+
-			"is visible; fetch the partition again", job.ID(), wrote, w.part.Rows)
+			"is visible; fetch the partition again", job.ID(), wrote, spec.part.Rows)
 	}
 	return nil
 }
 
-// loaded returns the number of rows that a load job wrote; known is false when the job's statistics
-// lack it.
-func loaded(job *bigquery.Job) (rows int64, known bool) {
+// rowsWritten returns the number of rows that a load job wrote; known is false when the job's
+// statistics lack it.
+func rowsWritten(job *bigquery.Job) (rows int64, known bool) {
 	if job.LastStatus() == nil || job.LastStatus().Statistics == nil {
 		return 0, false
 	}

@@ -15,7 +15,8 @@ type mutex chan struct{}
 
 func newMutex() mutex { return make(mutex, 1) }
 
-func (t mutex) take(ctx context.Context) error {
+// lock waits for the lock, or returns the error of the context when that ends first.
+func (t mutex) lock(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
 		return nil
@@ -24,37 +25,37 @@ func (t mutex) take(ctx context.Context) error {
 	}
 }
 
-func (t mutex) give() { <-t }
+func (t mutex) unlock() { <-t }
 
-// places holds a slot for each partition that this process has put.
-type places struct {
+// slots holds a slot for each partition that this process has put.
+type slots struct {
 	mu    sync.Mutex
-	known map[string]*slot
+	known map[string]*slot // by the destination of load jobs
 }
 
-// A slot is held by one Put at a time, because two load jobs on one partition could land in either
-// order.
+// A slot is what this process knows of a partition's jobs. One Put at a time holds it, because two
+// load jobs on one partition could land in either order.
 type slot struct {
-	turn    mutex
+	mutex   mutex
 	lease   string
 	attempt int    // number of the lease's last job
 	usedUp  bool   // no job of an earlier lease can change the partition any more
 	unknown string // ID of the last job, if it isn't known whether it exists or how it ends; else empty
 }
 
-// take waits for the slot of a partition and returns it, reset if the lease is another one.
-func (p *places) take(ctx context.Context, at place, lease string) (*slot, error) {
+// acquire waits for the slot of a partition and returns it, reset if the lease is another one.
+func (p *slots) acquire(ctx context.Context, at place, lease string) (*slot, error) {
 	p.mu.Lock()
 	if p.known == nil {
 		p.known = map[string]*slot{}
 	}
 	s := p.known[at.destination()]
 	if s == nil {
-		s = &slot{turn: newMutex()}
+		s = &slot{mutex: newMutex()}
 		p.known[at.destination()] = s
 	}
 	p.mu.Unlock()
-	if err := s.turn.take(ctx); err != nil {
+	if err := s.mutex.lock(ctx); err != nil {
 		return nil, err
 	}
 	if s.lease != lease {
@@ -74,9 +75,9 @@ func (s *Sink) Together() int { return commitsPerSecond }
 
 // pace is a rate limiter for each table.
 type pace struct {
-	every  rate.Limit // per second; commitsPerSecond when 0
-	mu     sync.Mutex
-	tables map[string]*rate.Limiter
+	perSecond rate.Limit // jobs of a table in a second; commitsPerSecond when 0
+	mu        sync.Mutex
+	tables    map[string]*rate.Limiter
 }
 
 // wait blocks until a job that modifies the table may be submitted.
@@ -87,7 +88,7 @@ func (p *pace) wait(ctx context.Context, table string) error {
 	}
 	l := p.tables[table]
 	if l == nil {
-		l = rate.NewLimiter(cmp.Or(p.every, commitsPerSecond), 1)
+		l = rate.NewLimiter(cmp.Or(p.perSecond, commitsPerSecond), 1)
 		p.tables[table] = l
 	}
 	p.mu.Unlock()

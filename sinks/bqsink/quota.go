@@ -20,9 +20,9 @@ const (
 	MostLoads         = 100_000 // of a project in a day
 )
 
-// nearly is the share of a quota from which on a plan is worth a warning, because failed jobs and
-// other programs use the quota too.
-const nearly = 0.8
+// warnShare is the share of a quota from which a plan is worth a warning, because failed jobs
+// and other programs use the quota too.
+const warnShare = 0.8
 
 // A Load is one load job of a plan.
 type Load struct {
@@ -53,18 +53,20 @@ func Quota(plan []Load) (warnings []string, err error) {
 		if partitions[table][sinks.Whole] {
 			most, what = MostOperations, "loads of a table without partitions"
 		}
-		warnings = warn(warnings, table, loads[table], most, what)
+		warnings = appendWarning(warnings, table, loads[table], most, what)
 	}
-	return warn(warnings, "the whole plan", len(plan), MostLoads, "load jobs of a project"), nil
+	return appendWarning(warnings, "the whole plan", len(plan), MostLoads, "load jobs of a project"), nil
 }
 
-func warn(warnings []string, whose string, n, most int, what string) []string {
+// appendWarning adds a warning if n load jobs of a table, or of the whole plan, come near a quota
+// of most a day, or exceed it. what names the quota.
+func appendWarning(warnings []string, whose string, n, most int, what string) []string {
 	switch {
 	case n > most:
 		return append(warnings, fmt.Sprintf("%s: %d load jobs, and BigQuery allows %d %s in a day: it takes %d "+
 			"days; the rest waits, or fails "+
 			"with quotaExceeded and is done by later runs", whose, n, most, what, (n+most-1)/most))
-	case float64(n) >= nearly*float64(most):
+	case float64(n) >= warnShare*float64(most):
 		return append(warnings, fmt.Sprintf("%s: %d load jobs, and BigQuery allows %d %s in a day; jobs that fail "+
 			"count too",
 			whose, n, most, what))

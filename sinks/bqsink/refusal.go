@@ -26,7 +26,7 @@ type JobError struct {
 
 func (e *JobError) Error() string { return e.text }
 
-// Is tells that nothing was put.
+// Is makes the error a sinks.ErrUnchanged, because nothing was put.
 func (e *JobError) Is(target error) bool { return target == sinks.ErrUnchanged }
 
 // jobError returns the error that a finished job ended with, or nil.
@@ -34,12 +34,13 @@ func jobError(job *bigquery.Job) error {
 	status := job.LastStatus()
 	var result *bigquery.Error
 	if errors.As(status.Err(), &result) {
-		return failure(job.ID(), result, status.Errors)
+		return newJobError(job.ID(), result, status.Errors)
 	}
 	return status.Err()
 }
 
-func failure(id string, result *bigquery.Error, all []*bigquery.Error) *JobError {
+// newJobError makes an error of a job's result and of all the errors that the job met.
+func newJobError(id string, result *bigquery.Error, all []*bigquery.Error) *JobError {
 	lines := []string{errorText(result)}
 	for _, e := range all {
 		if text := errorText(e); text != lines[0] {

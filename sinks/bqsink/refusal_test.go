@@ -83,7 +83,7 @@ func TestJobErrors(t *testing.T) {
 	for i := range 9 {
 		all = append(all, &bigquery.Error{Reason: "invalid", Message: fmt.Sprint("row ", i), Location: "file-0"})
 	}
-	golden(t, "joberrors", failure("j", result, all).Error())
+	golden(t, "joberrors", newJobError("j", result, all).Error())
 }
 
 func TestURL(t *testing.T) {

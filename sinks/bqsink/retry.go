@@ -17,10 +17,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// This file is the only layer of retries of calls: once keeps the client from retrying. Two cases
-// are left to others. The client repeats a chunk of a resumable upload for up to 32 s, because it
-// alone knows the session. And net/http repeats a request when the connection turns out to have
-// been closed before the request was sent.
+// This file is the only layer of retries of calls: singleTry keeps the client from retrying. Two
+// cases are left to others. The client repeats a chunk of a resumable upload for up to 32 s,
+// because it alone knows the session. And net/http repeats a request when the connection turns out
+// to have been closed before the request was sent.
 
 const (
 	mostTries  = 8 // of an error that passes in seconds; a minute in all, on average
@@ -38,16 +38,17 @@ const (
 type remedy int
 
 const (
-	nothing remedy = iota // a retry doesn't help
-	seconds               // an ordinary retry
-	hours                 // a retry once the quota has refilled
+	noRetry        remedy = iota // a retry doesn't help
+	retryInSeconds               // an ordinary retry
+	retryInHours                 // a retry once the quota has refilled
 )
 
 // remedies maps the reasons of BigQuery's errors
 // (https://cloud.google.com/bigquery/docs/error-messages) to remedies. An error with any other
 // reason isn't retried.
 var remedies = map[string]remedy{
-	"backendError": seconds, "internalError": seconds, "rateLimitExceeded": seconds, "quotaExceeded": hours,
+	"backendError": retryInSeconds, "internalError": retryInSeconds, "rateLimitExceeded": retryInSeconds,
+	"quotaExceeded": retryInHours,
 }
 
 // remedyFor returns the remedy for an error. An answer that doesn't come from BigQuery itself
@@ -59,26 +60,26 @@ func remedyFor(err error) remedy {
 	var socket *net.OpError
 	switch {
 	case errors.Is(err, errSource), tokenRefused(err):
-		return nothing
+		return noRetry
 	case errors.As(err, &job):
 		return remedies[job.Reason]
 	case errors.As(err, &answer):
 		if r, known := remedies[reason(answer)]; known {
 			return r
 		}
-		if slices.Contains(unclear, answer.Code) {
-			return seconds
+		if slices.Contains(proxyStatuses, answer.Code) {
+			return retryInSeconds
 		}
-		return nothing
+		return noRetry
 	case errors.As(err, &transport), errors.As(err, &socket), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, io.EOF):
-		return seconds
+		return retryInSeconds
 	}
-	return nothing
+	return noRetry
 }
 
-// unclear are the statuses that proxies on the way answer with, without a reason.
-var unclear = []int{
+// proxyStatuses are the statuses that proxies on the way answer with, without a reason.
+var proxyStatuses = []int{
 	http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable,
 	http.StatusGatewayTimeout,
 }
@@ -86,10 +87,10 @@ var unclear = []int{
 // A policy says how long to wait after the last error of one call or job. The error's remedy says
 // which of two scales counts: seconds, or hours for a quota.
 type policy struct {
-	ctx               context.Context
-	last              error
-	tries, quotaTries int
-	pauses, quota     backoff.BackOff
+	ctx                 context.Context
+	last                error
+	tries, quotaTries   int
+	pauses, quotaPauses backoff.BackOff
 }
 
 // Reset does nothing, because each call has a policy of its own.
@@ -99,14 +100,14 @@ func (p *policy) Reset() {}
 // to the error in last.
 func (p *policy) NextBackOff() time.Duration {
 	switch remedyFor(p.last) {
-	case seconds:
+	case retryInSeconds:
 		if p.tries++; p.tries < mostTries {
 			return p.pauses.NextBackOff()
 		}
 		p.last = fmt.Errorf("%w (tries: %d)", p.last, p.tries)
-	case hours:
+	case retryInHours:
 		p.quotaTries++
-		pause := p.quota.NextBackOff()
+		pause := p.quotaPauses.NextBackOff()
 		deadline, bounded := p.ctx.Deadline()
 		if bounded && time.Until(deadline) >= pause || !bounded && p.quotaTries <= mostQuotaTries {
 			return pause
@@ -119,9 +120,9 @@ func (p *policy) NextBackOff() time.Duration {
 // repeat calls until the call succeeds, or fails in a way that a retry can't change.
 func repeat(ctx context.Context, call func() error) error {
 	p := &policy{ctx: ctx, pauses: sinks.Pauses(firstPause, mostPause, 0),
-		quota: sinks.Pauses(firstQuotaPause, mostQuotaPause, 0.5)}
+		quotaPauses: sinks.Pauses(firstQuotaPause, mostQuotaPause, 0.5)}
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		p.last = plain(call())
+		p.last = unhide(call())
 		return struct{}{}, p.last
 	}, backoff.WithBackOff(p), backoff.WithMaxElapsedTime(0))
 	if ended := ctx.Err(); err != nil && ended != nil && !errors.Is(p.last, ended) {

@@ -30,10 +30,11 @@ var typeNames = map[sinks.ColumnType]string{
 // TypeName returns what BigQuery calls a column's type, or "" if no column can have it.
 func TypeName(t sinks.ColumnType) string { return typeNames[t] }
 
-// longestName is the most characters of a column's name, and no name may begin with one of
-// reserved, in either case (https://cloud.google.com/bigquery/docs/schemas#column_names).
+// longestName is the most characters of a column's name
+// (https://cloud.google.com/bigquery/docs/schemas#column_names).
 const longestName = 300
 
+// reserved are the beginnings, in either case, that no column's name may have, by the same page.
 var reserved = []string{
 	"_table_", "_file_", "_partition", "_row_timestamp", "__root__", "_colidentifier", "_change_sequence_number",
 	"_change_type", "_change_timestamp",
@@ -109,6 +110,7 @@ func newTable(schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 	return t, nil
 }
 
+// field returns BigQuery's definition of a column.
 func field(c sinks.Column, required bool) *bigquery.FieldSchema {
 	f := &bigquery.FieldSchema{Name: c.Name, Type: bigquery.FieldType(typeNames[c.Type]), Required: required,
 		Description: c.Text()}

@@ -46,7 +46,6 @@ func (s *source) Read(b []byte) (int, error) {
 }
 
 // next reads, and checks the context, the size, and the closing of the file at its end.
-// next reads, and checks the context, the size, and the closing of the file at its end.
 func (s *source) next(b []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, s.broken(err)
@@ -73,7 +72,6 @@ func (s *source) next(b []byte) (int, error) {
 	return n, io.EOF
 }
 
-// broken wraps an error as one of the part's file.
 // broken wraps an error as one of the part's file.
 func (s *source) broken(err error) error { return fmt.Errorf("%w: %w", errSource, err) }
 

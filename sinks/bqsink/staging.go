@@ -27,6 +27,7 @@ type staging struct {
 	prefix string // empty, or ends with a slash
 }
 
+// openStaging opens the bucket and prefix that a URL names.
 func openStaging(ctx context.Context, rawURL string) (*staging, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -42,11 +43,12 @@ func openStaging(ctx context.Context, rawURL string) (*staging, error) {
 	return st, nil
 }
 
-// dir is the prefix of a partition's files, and key the key of one file. The run is in the key, so
-// that two runs never write to one key even when the content is the same: a load job of the first
-// may still read its file while the second writes.
+// dir returns the prefix of a partition's files.
 func (st *staging) dir(at place) string { return st.prefix + at.table + "/" + at.label() + "/" }
 
+// key returns the key of a part's file. The run is in the key, so that two runs never write to one
+// key even when the content is the same: a load job of the first may still read its file while the
+// second writes.
 func (st *staging) key(at place, p sinks.Part) string {
 	return st.dir(at) + labelText(p.Hash) + "." + labelText(p.Run) + ".parquet"
 }
@@ -79,9 +81,9 @@ func (st *staging) upload(ctx context.Context, at place, p sinks.Part) (string, 
 	return st.url + "/" + key, nil
 }
 
-// tidy deletes the file of a load that is done, and those of the same partition that killed runs
+// cleanUp deletes the file of a load that is done, and those of the same partition that killed runs
 // left long ago.
-func (st *staging) tidy(ctx context.Context, at place, loaded string, now time.Time) error {
+func (st *staging) cleanUp(ctx context.Context, at place, loaded string, now time.Time) error {
 	files := st.bucket.List(&blob.ListOptions{Prefix: st.dir(at)})
 	for {
 		f, err := files.Next(ctx)

@@ -60,7 +60,7 @@ func TestStaging(t *testing.T) {
 	if got := staged(t, gcs); got != left {
 		t.Errorf("staged after the loads: %s", got)
 	}
-	if err := s.staging.tidy(t.Context(), at, "", time.Now().Add(staleAge+time.Hour)); err != nil {
+	if err := s.staging.cleanUp(t.Context(), at, "", time.Now().Add(staleAge+time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if got := staged(t, gcs); got != "" {

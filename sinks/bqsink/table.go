@@ -19,22 +19,22 @@ import (
 // mostRaces bounds how often others may change a table between our reading of it and our change.
 const mostRaces = 10
 
-// whereabouts holds the dataset's location and default, which are looked up once.
-type whereabouts struct {
+// datasetInfo holds the dataset's location and default, which are looked up once.
+type datasetInfo struct {
 	mutex
-	location string
-	expires  time.Duration // the default for partitions of a table that is made without an expiration; 0: never
+	location          string
+	defaultExpiration time.Duration // of partitions in a table that is made without one; 0 if they never expire
 }
 
 // locateDataset returns the location in which jobs must run. A dataset that isn't where the URL
 // says is an error.
 func (s *Sink) locateDataset(ctx context.Context) (string, error) {
-	if err := s.where.take(ctx); err != nil {
+	if err := s.datasetInfo.lock(ctx); err != nil {
 		return "", err
 	}
-	defer s.where.give()
-	if s.where.location != "" {
-		return s.where.location, nil
+	defer s.datasetInfo.unlock()
+	if s.datasetInfo.location != "" {
+		return s.datasetInfo.location, nil
 	}
 	var d *bigquery.DatasetMetadata
 	err := repeat(ctx, func() (err error) {
@@ -58,8 +58,9 @@ func (s *Sink) locateDataset(ctx context.Context) (string, error) {
 			"moved: "+
 			"correct the URL, or name a dataset in that location", s.project, s.dataset, d.Location, s.location)
 	}
-	s.where.location, s.where.expires = cmp.Or(d.Location, s.location), d.DefaultPartitionExpiration
-	return s.where.location, nil
+	s.datasetInfo.location = cmp.Or(d.Location, s.location)
+	s.datasetInfo.defaultExpiration = d.DefaultPartitionExpiration
+	return s.datasetInfo.location, nil
 }
 
 // tables holds the tables that fit their schemas, so that a run looks each up once.
@@ -71,10 +72,10 @@ type tables struct {
 // A knownTable is what this process knows of one table.
 type knownTable struct {
 	mutex
-	schema *sinks.Schema
-	table  *bigquery.TableMetadata // that fits the schema; nil: not known
-	listed *bigquery.TableMetadata // as it was looked up last; nil: it wasn't, or ensure has used it since
-	absent bool                    // it didn't exist when it was looked up last
+	schema *sinks.Schema           // the schema that ensure was last called with
+	table  *bigquery.TableMetadata // the table, which fits schema; nil when ensure has to check it
+	listed *bigquery.TableMetadata // the table when it was last looked up; nil if it never was, or ensure has used it since
+	absent bool                    // the table didn't exist when it was last looked up
 }
 
 // named returns what is known of a table, which may be nothing yet.
@@ -95,14 +96,14 @@ func (t *tables) named(name string) *knownTable {
 func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema,
 	warn func(error)) (*bigquery.TableMetadata, error) {
 	k := s.tables.named(name)
-	if err := k.take(ctx); err != nil {
+	if err := k.lock(ctx); err != nil {
 		return nil, err
 	}
-	defer k.give()
+	defer k.unlock()
 	if k.table != nil && (k.schema == schema || reflect.DeepEqual(k.schema, schema)) {
 		return k.table, nil
 	}
-	table, err := s.agree(ctx, name, k.listed, schema, warn)
+	table, err := s.bringToSchema(ctx, name, k.listed, schema, warn)
 	k.listed, k.absent = nil, false
 	if err != nil {
 		return nil, err
@@ -119,10 +120,10 @@ func (t *tables) forget(name string) {
 	delete(t.known, name)
 }
 
-// agree creates the table, or adds the columns that it lacks and makes it keep its partitions for
-// as long as the config says. If another process changes the table meanwhile, agree begins again.
-// listed is the table as it was seen last, or nil.
-func (s *Sink) agree(ctx context.Context, name string, listed *bigquery.TableMetadata, schema *sinks.Schema,
+// bringToSchema creates the table, or adds the columns that it lacks and makes it keep its
+// partitions for as long as the config says. If another process changes the table meanwhile,
+// bringToSchema begins again. listed is the table as it was seen last, or nil.
+func (s *Sink) bringToSchema(ctx context.Context, name string, listed *bigquery.TableMetadata, schema *sinks.Schema,
 	warn func(error)) (have *bigquery.TableMetadata, err error) {
 	for range mostRaces {
 		if have, listed = listed, nil; have == nil {
@@ -139,10 +140,10 @@ func (s *Sink) agree(ctx context.Context, name string, listed *bigquery.TableMet
 		}
 		missing, err := compare(name, have, schema)
 		if err == nil && len(missing) > 0 {
-			have, err = s.widen(ctx, name, have, missing)
+			have, err = s.addColumns(ctx, name, have, missing)
 		}
 		if err == nil {
-			have, err = s.lasting(ctx, name, have, schema.Expiration, warn)
+			have, err = s.setExpiration(ctx, name, have, schema.Expiration, warn)
 		}
 		if hasStatus(err, http.StatusPreconditionFailed) {
 			continue
@@ -158,6 +159,7 @@ func (s *Sink) table(name string) *bigquery.Table {
 	return s.client.DatasetInProject(s.project, s.dataset).Table(name)
 }
 
+// getTable looks up a table.
 func (s *Sink) getTable(ctx context.Context, name string) (t *bigquery.TableMetadata, err error) {
 	err = repeat(ctx, func() (err error) {
 		t, err = s.table(name).Metadata(ctx)
@@ -166,6 +168,7 @@ func (s *Sink) getTable(ctx context.Context, name string) (t *bigquery.TableMeta
 	return t, err
 }
 
+// createTable creates a table of the schema.
 func (s *Sink) createTable(ctx context.Context, name string, schema *sinks.Schema) error {
 	wanted, err := newTable(schema)
 	if err != nil {
@@ -177,9 +180,10 @@ func (s *Sink) createTable(ctx context.Context, name string, schema *sinks.Schem
 	return nil
 }
 
-// widen adds columns, unless the table changed since it was looked up. The request has the whole
-// list of columns, with everything that the client knows of them, because a patch replaces lists.
-func (s *Sink) widen(ctx context.Context, name string, have *bigquery.TableMetadata,
+// addColumns adds columns, unless the table changed since it was looked up. The request has the
+// whole list of columns, with everything that the client knows of them, because a patch replaces
+// lists.
+func (s *Sink) addColumns(ctx context.Context, name string, have *bigquery.TableMetadata,
 	missing bigquery.Schema) (*bigquery.TableMetadata, error) {
 	return s.patch(ctx, name, have, bigquery.TableMetadataToUpdate{Schema: slices.Concat(have.Schema, missing)},
 		"add columns to the table")

@@ -124,7 +124,7 @@ func TestPeriods(t *testing.T) {
 		t.Run(c.period, func(t *testing.T) {
 			server := newServer(t, bqtest.Options{})
 			s := openOn(t, server, testURL)
-			s.pace.every = rate.Inf
+			s.pace.perSecond = rate.Inf
 			one := func(first, name string) sinks.Part {
 				schema := &sinks.Schema{Period: c.period, On: "day", Columns: []sinks.Column{
 					{Name: "day", Type: sinks.Date, Required: true},
@@ -335,7 +335,7 @@ func TestAddedColumnsLeaveTheOthers(t *testing.T) {
 		TimePartitioning: &bigquery.TimePartitioning{Type: bigquery.DayPartitioningType, Field: "day",
 			Expiration: time.Hour},
 	}); err != nil {
-		t.Fatal(plain(err))
+		t.Fatal(unhide(err))
 	}
 	before := server.Tables()["proj.ds.installs"]
 	schema.Expiration = time.Hour
@@ -464,7 +464,7 @@ func TestRowsAreCounted(t *testing.T) {
 	p.Rows = 3
 	_, err := openOn(t, server, testURL).Put(t.Context(), p)
 	mustContain(t, err, "is done and wrote 2 rows, and the part has 3", "fetch the partition again")
-	mustContain(t, counted(&bigquery.Job{}, &jobSpec{part: p}), "doesn't say how many rows")
+	mustContain(t, checkRows(&bigquery.Job{}, &jobSpec{part: p}), "doesn't say how many rows")
 }
 
 // A column of SQL's names and one of the older names are the same.

@@ -14,8 +14,8 @@ import (
 )
 
 // useUpAll makes sure that no job of an earlier lease, nor one of this process with an unknown
-// outcome, can change the partition any more. It doesn't matter how those jobs end, because ours
-// comes after them.
+// outcome, can change the partition any more. It does so by using up their IDs and waiting for the
+// jobs that exist. It doesn't matter how those end, because ours comes after them.
 func (s *Sink) useUpAll(ctx context.Context, at place, slot *slot, earlier []string) error {
 	if slot.unknown != "" {
 		if _, err := s.useUp(ctx, at, slot.lease, slot.unknown); err != nil {
@@ -60,8 +60,8 @@ func (s *Sink) useUp(ctx context.Context, at place, by, id string) (job *bigquer
 	}
 	err = repeat(ctx, func() (err error) {
 		nothing := s.client.Query("SELECT 1")
-		nothing.JobID, nothing.Location, nothing.Labels = id, s.where.location, labels
-		if _, err = nothing.Run(ctx); hasStatus(plain(err), http.StatusConflict) {
+		nothing.JobID, nothing.Location, nothing.Labels = id, s.datasetInfo.location, labels
+		if _, err = nothing.Run(ctx); hasStatus(unhide(err), http.StatusConflict) {
 			job, err = s.getJob(ctx, id)
 		}
 		return err
@@ -86,7 +86,7 @@ const abandonTime = 5 * time.Second
 // abandon cancels a job that nobody waits for any more, and adds to the error what is known of the
 // job's outcome. A job that went on could replace what the next holder of the lease has loaded
 // meanwhile. job is nil if no answer contained it.
-func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bigquery.Job, cause error) error {
+func (s *Sink) abandon(ctx context.Context, slot *slot, id string, job *bigquery.Job, cause error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer stop()
 	job, err := s.cancel(ctx, id, job)
@@ -97,10 +97,10 @@ func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bigquery.J
 			"old rows or the new "+
 			"ones, whole; repeat the put, which waits for the job first", cause, id, s.explain(err))
 	case errors.As(jobError(job), &failed):
-		at.unknown = ""
+		slot.unknown = ""
 		return fmt.Errorf("%w; job %s is cancelled, %w", cause, id, sinks.ErrUnchanged)
 	default:
-		at.unknown = ""
+		slot.unknown = ""
 		return fmt.Errorf("%w; job %s was done by then, so the new rows are visible; repeating the put is harmless",
 			cause, id)
 	}
@@ -123,8 +123,8 @@ func (s *Sink) cancel(ctx context.Context, id string, job *bigquery.Job) (*bigqu
 				return job, nil
 			}
 		}
-		err = plain(err)
-		if hasStatus(err, http.StatusNotFound) || (err != nil && remedyFor(err) == nothing) {
+		err = unhide(err)
+		if hasStatus(err, http.StatusNotFound) || (err != nil && remedyFor(err) == noRetry) {
 			return nil, err
 		}
 		if ended := sleep(ctx, firstPoll); ended != nil {

@@ -14,10 +14,10 @@ import (
 func (s *Sink) Takes(ctx context.Context, table string, schema *sinks.Schema) error {
 	name := sinks.Flat(table)
 	k := s.tables.named(name)
-	if err := k.take(ctx); err != nil {
+	if err := k.lock(ctx); err != nil {
 		return err
 	}
-	defer k.give()
+	defer k.unlock()
 	if k.table != nil && reflect.DeepEqual(k.schema, schema) {
 		return nil
 	}

@@ -17,7 +17,7 @@ type target struct {
 	project    string
 	dataset    string
 	jobProject string
-	location   string // empty: wherever the dataset is
+	location   string // the dataset's, if the URL says it; empty for any
 	staging    string // gs://bucket/prefix, or empty
 	endpoint   string // of an emulator, or empty
 }
@@ -30,8 +30,10 @@ var (
 	tableName   = datasetName
 )
 
+// urlForm ends the messages about a URL of another form.
 const urlForm = "want bigquery://project/dataset?location=EU"
 
+// parseURL reads and checks a sink's URL.
 func parseURL(rawURL string) (target, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -62,6 +64,7 @@ func parseURL(rawURL string) (target, error) {
 	return t, nil
 }
 
+// set sets the field of one of the URL's parameters.
 func (t *target) set(name, value string) error {
 	switch name {
 	case "location":

@@ -46,45 +46,45 @@ func tokenRefused(err error) bool {
 			token.Response.StatusCode)
 }
 
-// once is the transport below cloud.google.com/go/bigquery. That client repeats a call that failed
-// in a way that it knows until the context ends, without a bound and without a word
+// singleTry is the transport below cloud.google.com/go/bigquery. That client repeats a call that
+// failed in a way that it knows until the context ends, without a bound and without a word
 // (https://github.com/googleapis/google-cloud-go/blob/main/bigquery/bigquery.go, runWithRetry). To
-// keep the retries of this package the only ones, once returns every failure as an error that the
-// client doesn't know, and plain restores it.
-type once struct{ base http.RoundTripper }
+// keep the retries of this package the only ones, singleTry returns every failure as an error that
+// the client doesn't know, and unhide restores it.
+type singleTry struct{ base http.RoundTripper }
 
-// hidden carries a failure through the client. It has no Unwrap, Timeout or Temporary, and its text
-// says nothing of the failure, because the client looks at all of these to decide on a retry.
-type hidden struct{ cause error }
+// hiddenError carries a failure through the client. It has no Unwrap, Timeout or Temporary, and its
+// text says nothing of the failure, because the client looks at all of these to decide on a retry.
+type hiddenError struct{ cause error }
 
-func (*hidden) Error() string { return "the call failed" }
+func (*hiddenError) Error() string { return "the call failed" }
 
 // RoundTrip reads the whole answer, because the client also repeats a call whose answer is cut
 // short. Uploads are passed through: the client doesn't repeat them, and its sender of chunks needs
 // to see each answer.
-func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
+func (o singleTry) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := o.base.RoundTrip(r)
 	if r.URL.Query().Has("uploadType") {
 		return answer, err
 	}
 	if err != nil {
-		return nil, &hidden{err}
+		return nil, &hiddenError{err}
 	}
 	defer func() { _ = answer.Body.Close() }() // all of it was read, or the reading failed
 	if answer.StatusCode >= http.StatusBadRequest {
-		return nil, &hidden{googleapi.CheckResponse(answer)}
+		return nil, &hiddenError{googleapi.CheckResponse(answer)}
 	}
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
-		return nil, &hidden{err}
+		return nil, &hiddenError{err}
 	}
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	return answer, nil
 }
 
-// plain returns the error that the client would have returned without once.
-func plain(err error) error {
-	var h *hidden
+// unhide returns the error that the client would have returned without singleTry.
+func unhide(err error) error {
+	var h *hiddenError
 	if !errors.As(err, &h) {
 		return err
 	}
