@@ -74,7 +74,7 @@ type knownTable struct {
 	mutex
 	schema *sinks.Schema           // the schema that ensure was last called with
 	table  *bigquery.TableMetadata // the table, which fits schema; nil when ensure has to check it
-	listed *bigquery.TableMetadata // the table when it was last looked up; nil if it never was, or ensure has used it since
+	listed *bigquery.TableMetadata // the table as it was last looked up; nil once ensure has used it
 	absent bool                    // the table didn't exist when it was last looked up
 }
 

@@ -119,7 +119,7 @@ func BenchmarkSource(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		file, err := openPart(b.Context(), &putting{at: at, part: p})
+		file, err := openPart(b.Context(), &putCall{at: at, part: p})
 		if err != nil {
 			b.Fatal(err)
 		}

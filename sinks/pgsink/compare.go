@@ -21,7 +21,7 @@ var relations = map[string]string{
 // compare returns the columns of the schema that a table doesn't have yet. If the table can't be
 // changed to fit the schema, the error lists every difference with its remedy, because a nightly
 // job that named one at a time would cost a night each.
-func compare(name string, have facts, want *sinks.Schema) (missing []sinks.Column, err error) {
+func compare(name string, have tableInfo, want *sinks.Schema) (missing []sinks.Column, err error) {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if kind := relations[have.kind]; kind != "" {
@@ -39,8 +39,8 @@ func compare(name string, have facts, want *sinks.Schema) (missing []sinks.Colum
 			continue
 		}
 		switch h := have.columns[i]; {
-		case h.of != typeNames[c.Type]:
-			say("column %s is %s, and the job writes %s", h.name, h.of, typeNames[c.Type])
+		case h.sqlType != typeNames[c.Type]:
+			say("column %s is %s, and the job writes %s", h.name, h.sqlType, typeNames[c.Type])
 		case h.required && !c.Required:
 			say("column %s is NOT NULL, and the job may write NULL; ALTER COLUMN %s DROP NOT NULL fixes it", h.name,
 				quote(h.name))
@@ -48,7 +48,7 @@ func compare(name string, have facts, want *sinks.Schema) (missing []sinks.Colum
 	}
 	for _, h := range have.columns {
 		ours := slices.ContainsFunc(want.Columns, func(c sinks.Column) bool { return h.name == c.Name })
-		if !ours && h.required && !h.filled {
+		if !ours && h.required && !h.hasDefault {
 			say("column %s is NOT NULL, and the job doesn't write it; ALTER COLUMN %s DROP NOT NULL fixes it", h.name,
 				quote(h.name))
 		}
@@ -62,11 +62,11 @@ func compare(name string, have facts, want *sinks.Schema) (missing []sinks.Colum
 }
 
 // describe returns in words how a table is partitioned.
-func describe(have facts) string {
-	if have.by == "" {
+func describe(have tableInfo) string {
+	if have.partitionKey == "" {
 		return "not partitioned"
 	}
-	return "partitioned by " + strings.ReplaceAll(have.by, `"`, "")
+	return "partitioned by " + strings.ReplaceAll(have.partitionKey, `"`, "")
 }
 
 // describeWanted returns in words how the schema wants a table partitioned.

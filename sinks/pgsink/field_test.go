@@ -31,7 +31,7 @@ func decoded(t *rapid.T, oid uint32, written []byte) any {
 
 func wrote(t *rapid.T, of sinks.ColumnType, v parquet.Value) []byte {
 	t.Helper()
-	b, err := fields[of](nil, v)
+	b, err := encoders[of](nil, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,12 +97,12 @@ func TestWithin(t *testing.T) {
 	const day = 24 * 60 * 60 * microsPerSecond
 	at := place{first: epoch.AddDays(-3), end: epoch.AddDays(-2)}
 	for micros, want := range map[int64]bool{-3*day - 1: false, -3 * day: true, -2*day - 1: true, -2 * day: false} {
-		if _, err := within(at, sinks.DateTime)(nil, parquet.Int64Value(micros)); (err == nil) != want {
+		if _, err := partitionEncoder(at, sinks.DateTime)(nil, parquet.Int64Value(micros)); (err == nil) != want {
 			t.Errorf("%d: %v", micros, err)
 		}
 	}
 	for days, want := range map[int32]bool{-4: false, -3: true, -2: false} {
-		if _, err := within(at, sinks.Date)(nil, parquet.Int32Value(days)); (err == nil) != want {
+		if _, err := partitionEncoder(at, sinks.Date)(nil, parquet.Int32Value(days)); (err == nil) != want {
 			t.Errorf("%d: %v", days, err)
 		}
 	}

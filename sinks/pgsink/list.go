@@ -21,7 +21,7 @@ func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err
 	name := tableName(table)
 	err = s.repeat(ctx, func() error {
 		// This is a transaction, because it lifts a role's limits, which must not end a count.
-		err := s.within(ctx, func(tx pgx.Tx) (err error) {
+		err := s.inTransaction(ctx, func(tx pgx.Tx) (err error) {
 			list, err = s.list(ctx, tx, name)
 			return err
 		})
@@ -37,8 +37,9 @@ func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err
 	return list, nil
 }
 
+// list does List's queries in one transaction.
 func (s *Sink) list(ctx context.Context, tx pgx.Tx, name string) ([]sinks.Object, error) {
-	list, total, err := s.counted(ctx, tx, name, "l.rows", "(SELECT count(*) FROM "+s.named(name)+")")
+	list, total, err := s.queryLoads(ctx, tx, name, "l.rows", "(SELECT count(*) FROM "+s.named(name)+")")
 	var loaded int64
 	for _, o := range list {
 		loaded += o.Rows
@@ -50,12 +51,12 @@ func (s *Sink) list(ctx context.Context, tx pgx.Tx, name string) ([]sinks.Object
 		list[0].Rows = total
 		return list, nil
 	}
-	return s.recounted(ctx, tx, name, list)
+	return s.recount(ctx, tx, name, list)
 }
 
-// counted returns the loads of a table. each is an SQL expression for the number of rows of a load,
-// and all is one for the total.
-func (s *Sink) counted(ctx context.Context, tx pgx.Tx, name, each, all string) (list []sinks.Object, total int64,
+// queryLoads returns the loads of a table. each is an SQL expression for the number of rows of a
+// load, and all is one for the total.
+func (s *Sink) queryLoads(ctx context.Context, tx pgx.Tx, name, each, all string) (list []sinks.Object, total int64,
 	err error) {
 	rows, err := tx.Query(ctx, "SELECT partition_date::text, sequence, token, bytes, "+each+", "+all+
 		" FROM (SELECT *, lead(partition_date) OVER (ORDER BY partition_date) AS next FROM "+s.named(
@@ -75,21 +76,21 @@ func (s *Sink) counted(ctx context.Context, tx pgx.Tx, name, each, all string) (
 	return list, total, err
 }
 
-// recounted counts the rows of each partition. Nothing in the database says which date column
-// determines the partition. So every candidate is tried, and the one counts by which the most
-// partitions have as many rows as were loaded.
-func (s *Sink) recounted(ctx context.Context, tx pgx.Tx, name string, loaded []sinks.Object) (best []sinks.Object,
+// recount counts the rows of each partition. Nothing in the database says which date column
+// determines the partition. So recount counts by every candidate, and returns the counts by that
+// column which gives the most partitions as many rows as were loaded.
+func (s *Sink) recount(ctx context.Context, tx pgx.Tx, name string, loaded []sinks.Object) (best []sinks.Object,
 	err error) {
-	have, err := s.facts(ctx, tx, name)
+	have, err := s.tableInfo(ctx, tx, name)
 	most := -1
 	for _, c := range have.columns {
-		if of := c.of; !c.required || of != typeNames[sinks.Date] && of != typeNames[sinks.DateTime] {
+		if of := c.sqlType; !c.required || of != typeNames[sinks.Date] && of != typeNames[sinks.DateTime] {
 			continue
 		}
 		on := "t." + quote(c.name)
 		each := "(SELECT count(*) FROM " + s.named(name) + " AS t WHERE " + on + " >= l.partition_date AND (" + on +
 			" < l.next OR l.next IS NULL))"
-		list, _, err := s.counted(ctx, tx, name, each, "0")
+		list, _, err := s.queryLoads(ctx, tx, name, each, "0")
 		if err != nil {
 			return nil, err
 		}

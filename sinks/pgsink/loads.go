@@ -49,9 +49,9 @@ func (s *Sink) exists(ctx context.Context, db querier, table string) (there bool
 	return there, err
 }
 
-// last returns the newest load of a partition. If the table was dropped, there is none, even if
+// lastLoad returns the newest load of a partition. If the table was dropped, there is none, even if
 // loadsTable still has rows about it.
-func (s *Sink) last(ctx context.Context, db querier, at place) (l load, err error) {
+func (s *Sink) lastLoad(ctx context.Context, db querier, at place) (l load, err error) {
 	there, err := s.exists(ctx, db, at.table)
 	if err == nil && there {
 		there, err = s.exists(ctx, db, loadsTable)
@@ -68,8 +68,8 @@ func (s *Sink) last(ctx context.Context, db querier, at place) (l load, err erro
 	return l, err
 }
 
-// keep records a load in loadsTable.
-func (s *Sink) keep(ctx context.Context, tx pgx.Tx, at place, l load, p sinks.Part, fingerprint string) error {
+// recordLoad records a load in loadsTable.
+func (s *Sink) recordLoad(ctx context.Context, tx pgx.Tx, at place, l load, p sinks.Part, fingerprint string) error {
 	_, err := tx.Exec(ctx, "INSERT INTO "+s.named(loadsTable)+
 		" (table_name, partition_date, sequence, token, hash, rows, bytes, fingerprint, run) VALUES ($1, $2::date, "+
 		"$3, $4, $5, $6, $7, $8, $9)"+
@@ -81,19 +81,19 @@ func (s *Sink) keep(ctx context.Context, tx pgx.Tx, at place, l load, p sinks.Pa
 	return err
 }
 
-// ConditionOf returns the condition that a put may replace only what a partition holds now. With
-// own set, the table must be one that this program made; if it isn't, the error is
-// sinks.ErrForeign.
+// ConditionOf returns the condition that allows a put to replace what a partition holds now, and
+// nothing that comes later. With own set, the table must be one that this program made; if it
+// isn't, the error is sinks.ErrForeign.
 func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
 	at := place{table: tableName(table), first: partition}
 	var c sinks.Condition
 	err := s.repeat(ctx, func() error {
-		l, err := s.last(ctx, s.pool, at)
+		l, err := s.lastLoad(ctx, s.pool, at)
 		c = sinks.Condition{Version: l.version(), Absent: l.sequence == 0}
 		if err != nil || !own || !c.Absent {
 			return err
 		}
-		f, err := s.facts(ctx, s.pool, at.table)
+		f, err := s.tableInfo(ctx, s.pool, at.table)
 		if err == nil && f.kind != "" && !f.ours {
 			return fmt.Errorf("%w: %s", sinks.ErrForeign, notOurs)
 		}
@@ -111,7 +111,7 @@ func (s *Sink) Meaning(ctx context.Context, table string, partition civil.Date) 
 	err error) {
 	at := place{table: tableName(table), first: partition}
 	err = s.repeat(ctx, func() error {
-		f, err := s.facts(ctx, s.pool, at.table)
+		f, err := s.tableInfo(ctx, s.pool, at.table)
 		if err != nil {
 			return err
 		}

@@ -51,9 +51,9 @@ func (s *Sink) endHolder(ctx context.Context, tx pgx.Tx, id int64) error {
 	return err
 }
 
-// takeTable takes the lock for changes of a table's definition until the transaction ends. A
+// lockDefinition takes the lock for changes of a table's definition until the transaction ends. A
 // transaction takes it before it locks anything of the table, so that there is no deadlock.
-func (s *Sink) takeTable(ctx context.Context, tx pgx.Tx, table string) error {
+func (s *Sink) lockDefinition(ctx context.Context, tx pgx.Tx, table string) error {
 	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", s.lockID(table))
 	return err
 }
@@ -66,12 +66,12 @@ const (
 	exclusivePatience = 10 * time.Minute
 )
 
-// exclusively takes the exclusive lock on a table without blocking others for long. It waits for a
-// short while, lets the queries that have queued up behind it go on, and tries again.
-func (s *Sink) exclusively(ctx context.Context, tx pgx.Tx, table string) error {
+// lockExclusively takes the exclusive lock on a table without blocking others for long. It waits
+// for a short while, lets the queries that have queued up behind it go on, and tries again.
+func (s *Sink) lockExclusively(ctx context.Context, tx pgx.Tx, table string) error {
 	for end := time.Now().Add(exclusivePatience); ; {
 		err := pgx.BeginFunc(ctx, tx, func(inner pgx.Tx) error {
-			return run(ctx, inner, []string{
+			return execAll(ctx, inner, []string{
 				fmt.Sprintf("SET LOCAL lock_timeout = %d", exclusiveWait.Milliseconds()),
 				"LOCK TABLE " + s.named(table) + " IN ACCESS EXCLUSIVE MODE",
 				"SET LOCAL lock_timeout = 0",

@@ -26,8 +26,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// mostConnections bounds those of one process. A Postgres takes 100 in all by default
-// (max_connections).
+// mostConnections bounds the connections of one process to the server. A Postgres takes 100 in all
+// by default (max_connections).
 const mostConnections = 4
 
 // A Sink is one schema of a database. It is safe for concurrent use.
@@ -60,7 +60,7 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 // Store names the server, the database and the schema.
 func (s *Sink) Store() string { return s.store }
 
-// NoNUL makes Sink a sinks.NoNUL.
+// NoNUL makes Sink a sinks.NoNUL, because no text in Postgres can contain U+0000.
 func (s *Sink) NoNUL() {}
 
 // Close closes the connections.

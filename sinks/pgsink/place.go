@@ -18,7 +18,7 @@ type place struct {
 	end   civil.Date // the first day after the partition; the zero date when first is sinks.Whole
 }
 
-// locate returns the place of a part.
+// locate returns the place of a part, after it has checked that the part fits a table.
 func locate(p sinks.Part) (at place, err error) {
 	if p.Schema == nil {
 		return at, errors.New("the part has no schema, which a table needs: this kind of job writes to buckets only")
@@ -43,7 +43,7 @@ func locate(p sinks.Part) (at place, err error) {
 	if !at.first.IsValid() || (p.Schema.Period == "whole") != (at.first == sinks.Whole) {
 		return at, fmt.Errorf("%s isn't the first day of a partition in a table by %s", at.first, p.Schema.Period)
 	}
-	return at, keeps(at, p.Schema)
+	return at, checkSchema(at, p.Schema)
 }
 
 // tableName returns the name in Postgres of a job's table, or of a table that describes it. The
@@ -72,16 +72,16 @@ func (at place) key() string {
 	return at.child()
 }
 
-// within returns the SQL condition for rows of the partition.
-func (at place) within(on string) string {
+// condition returns the SQL condition for rows of the partition.
+func (at place) condition(on string) string {
 	if at.first == sinks.Whole {
 		return "true"
 	}
 	return fmt.Sprintf("%s >= DATE '%s' AND %s < DATE '%s'", quote(on), at.first, quote(on), at.end)
 }
 
-// lockID returns the number of an advisory lock on something in the schema. Such numbers are shared
-// with all other users of the database, so a hash is used.
+// lockID returns the number of the advisory lock on something in the schema, which the words name.
+// Such numbers are shared with all other users of the database, so a hash is used.
 func (s *Sink) lockID(of ...string) int64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "reportferry %q %q", s.schema, of))
 	return int64(binary.BigEndian.Uint64(sum[:8]))

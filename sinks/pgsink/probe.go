@@ -15,8 +15,9 @@ var errProbed = errors.New("all of it works")
 // makes the schema if there is none, and a table, writes a row, finds and deletes it, and changes
 // the table. If the table of loads exists, it must be writable too.
 func (s *Sink) Probe(ctx context.Context) error {
-	err := s.within(ctx, func(tx pgx.Tx) error {
-		if err := s.takeTable(ctx, tx, loadsTable); err != nil { // of two probes that make the schema, the second waits
+	err := s.inTransaction(ctx, func(tx pgx.Tx) error {
+		// Of two probes that make the schema at the same time, the second waits.
+		if err := s.lockDefinition(ctx, tx, loadsTable); err != nil {
 			return err
 		}
 		if err := s.makeSchema(ctx, tx); err != nil {
@@ -35,7 +36,7 @@ func (s *Sink) Probe(ctx context.Context) error {
 			statements = append(statements, "DELETE FROM "+s.named(loadsTable)+" WHERE false",
 				"UPDATE "+s.named(loadsTable)+" SET run = run WHERE false")
 		}
-		if err := run(ctx, tx, statements); err != nil {
+		if err := execAll(ctx, tx, statements); err != nil {
 			return err
 		}
 		return errProbed

@@ -16,6 +16,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
+// The limits of repeat.
 const (
 	mostTries  = 8 // attempts against errors that pass in seconds, as a restart does; about a minute in all, on average
 	firstPause = time.Second
@@ -25,9 +26,9 @@ const (
 // lockNotAvailable is the SQLSTATE of a statement that lock_timeout ended.
 const lockNotAvailable = "55P03"
 
-// passing has the SQLSTATEs of errors that pass by themselves, or when another transaction ends
-// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
-var passing = map[string]bool{
+// retryableStates has the SQLSTATEs of errors that pass by themselves, or when another transaction
+// ends (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+var retryableStates = map[string]bool{
 	"57P01": true, "57P02": true, "57P03": true, // the server stops, has crashed, or is starting
 	"53300": true,                // too many connections
 	"40001": true, "40P01": true, // another transaction was in the way
@@ -40,7 +41,7 @@ var passing = map[string]bool{
 func (s *Sink) repeat(ctx context.Context, call func() error) error {
 	var last error
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		if last = call(); last != nil && (ctx.Err() != nil || !passes(last)) {
+		if last = call(); last != nil && (ctx.Err() != nil || !retryable(last)) {
 			return struct{}{}, backoff.Permanent(last)
 		}
 		return struct{}{}, last
@@ -55,8 +56,8 @@ func (s *Sink) repeat(ctx context.Context, call func() error) error {
 	return last
 }
 
-// passes reports whether another attempt may help.
-func passes(err error) bool {
+// retryable reports whether another attempt may help.
+func retryable(err error) bool {
 	var answer *pgconn.PgError
 	var dialled *net.OpError
 	var unknown *net.DNSError
@@ -65,7 +66,7 @@ func passes(err error) bool {
 	case errors.Is(err, errSource):
 		return false
 	case errors.As(err, &answer):
-		return passing[answer.Code] || strings.HasPrefix(answer.Code, "08")
+		return retryableStates[answer.Code] || strings.HasPrefix(answer.Code, "08")
 	case errors.As(err, &unknown) && unknown.IsNotFound:
 		return false
 	}
@@ -75,6 +76,7 @@ func passes(err error) bool {
 		pgconn.SafeToRetry(err) && !errors.As(err, &unconnected) // it reports true for a wrong certificate too
 }
 
+// sqlState returns the SQLSTATE of an error that Postgres answered with, or "".
 func sqlState(err error) string {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
@@ -111,9 +113,10 @@ func (s *Sink) explain(err error) error {
 	return &sinks.Refusal{Text: text, Cause: err, Denied: denied[state]}
 }
 
-// denied has the SQLSTATEs of errors that errors.Is matches with fs.ErrPermission.
+// denied has the SQLSTATEs of missing permissions, which errors.Is matches with fs.ErrPermission.
 var denied = map[string]bool{"28000": true, "28P01": true, "42501": true}
 
+// advice returns what a person can do about an error with this SQLSTATE, or "".
 func (s *Sink) advice(state string) string {
 	switch state {
 	case "28000", "28P01":

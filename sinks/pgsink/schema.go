@@ -34,11 +34,11 @@ var systemColumns = []string{"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
 // Fits returns an error for a table that Postgres would refuse later with a less helpful message,
 // or change silently.
 func (*Sink) Fits(table string, schema *sinks.Schema) error {
-	return keeps(place{table: tableName(table)}, schema)
+	return checkSchema(place{table: tableName(table)}, schema)
 }
 
-// keeps returns an error if the names, types or indexes of a table don't fit Postgres.
-func keeps(at place, schema *sinks.Schema) error {
+// checkSchema returns an error if the names, types or indexes of a table don't fit Postgres.
+func checkSchema(at place, schema *sinks.Schema) error {
 	if len(at.table) > LongestName {
 		return fmt.Errorf("a name has at most %d bytes in Postgres, and %s has %d; give the job a shorter table",
 			LongestName, at.table, len(at.table))
@@ -88,8 +88,8 @@ func indexes(schema *sinks.Schema) [][]string {
 	return wanted
 }
 
-// creation returns the statements that make a table.
-func (s *Sink) creation(name string, schema *sinks.Schema) []string {
+// createStatements returns the statements that make a table.
+func (s *Sink) createStatements(name string, schema *sinks.Schema) []string {
 	var columns []string
 	for _, c := range schema.Columns {
 		columns = append(columns, definition(c.Name, typeNames[c.Type], c.Required))
@@ -103,14 +103,15 @@ func (s *Sink) creation(name string, schema *sinks.Schema) []string {
 		statements = append(statements, "COMMENT ON TABLE "+s.named(name)+" IS "+literal(schema.About.Text))
 	}
 	for _, c := range schema.Columns {
-		statements = append(statements, s.describe(name, c)...)
+		statements = append(statements, s.commentStatements(name, c)...)
 	}
 	for _, columns := range indexes(schema) {
-		statements = append(statements, s.index(name, columns))
+		statements = append(statements, s.indexStatement(name, columns))
 	}
 	return statements
 }
 
+// definition returns the definition of a column with this SQL type.
 func definition(name, of string, required bool) string {
 	if required {
 		of += " NOT NULL"
@@ -118,14 +119,16 @@ func definition(name, of string, required bool) string {
 	return quote(name) + " " + of
 }
 
-func (s *Sink) describe(table string, c sinks.Column) []string {
+// commentStatements returns the statement that describes a column, if it has a description.
+func (s *Sink) commentStatements(table string, c sinks.Column) []string {
 	if c.Text() == "" {
 		return nil
 	}
 	return []string{"COMMENT ON COLUMN " + s.named(table) + "." + quote(c.Name) + " IS " + literal(c.Text())}
 }
 
-func (s *Sink) index(table string, columns []string) string {
+// indexStatement returns the statement that makes an index.
+func (s *Sink) indexStatement(table string, columns []string) string {
 	return "CREATE INDEX ON " + s.named(table) + " (" + names(columns) + ")"
 }
 
@@ -136,8 +139,10 @@ func (s *Sink) Named(table string) string { return s.named(tableName(table)) }
 // named returns the quoted name of a table with its schema.
 func (s *Sink) named(table string) string { return pgx.Identifier{s.schema, table}.Sanitize() }
 
+// quote returns a name as a quoted identifier.
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
+// names returns the quoted names of columns, separated by commas.
 func names(columns []string) string {
 	var quoted []string
 	for _, c := range columns {

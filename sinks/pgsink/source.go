@@ -37,43 +37,46 @@ type source struct {
 	fingerprint string
 	err         error // what went wrong with the file
 
-	file   io.ReadCloser
-	at     io.ReaderAt
-	size   int64
-	groups []parquet.RowGroup
-	fields []field
+	file     io.ReadCloser
+	readerAt io.ReaderAt
+	size     int64
+	groups   []parquet.RowGroup // those that next hasn't begun yet
+	encoders []encoder          // for the columns, in their order
 
-	mu      sync.Mutex // pgx may still call Read after COPY has failed
-	stopped bool
-	closed  error
-	rows    parquet.Rows
-	batch   []parquet.Row
-	n       int64 // rows so far
-	buf     []byte
-	rest    []byte // the part of buf that wasn't read yet
-	ended   bool   // the trailer is in buf
+	mu             sync.Mutex // pgx may still call Read after COPY has failed
+	stopped        bool
+	closeErr       error         // the error of closing the file
+	rows           parquet.Rows  // the row group that is being read; nil between two of them
+	batch          []parquet.Row // rows that are decoded together
+	rowsRead       int64         // rows that were encoded so far
+	buf            []byte        // encoded rows
+	rest           []byte        // what Read hasn't returned yet: the end of buf, or of header
+	trailerWritten bool          // the trailer is in buf
 }
 
+// header begins the body of every COPY in binary form.
 var header = append([]byte("PGCOPY\n\xff\r\n\x00"), make([]byte, 8)...) // no flags, and no extension
 
-func openPart(ctx context.Context, w *putting) (*source, error) {
-	file, err := w.part.Open()
+// openPart opens a part's file and reads its footer.
+func openPart(ctx context.Context, call *putCall) (*source, error) {
+	file, err := call.part.Open()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSource, err)
 	}
-	s := &source{ctx: ctx, file: file, size: w.part.Size, batch: make([]parquet.Row, rowsAtOnce), rest: header}
-	if err := s.open(w); err != nil {
+	s := &source{ctx: ctx, file: file, size: call.part.Size, batch: make([]parquet.Row, rowsAtOnce), rest: header}
+	if err := s.open(call); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %w", errSource, err), s.stop())
 	}
 	return s, nil
 }
 
-func (s *source) open(w *putting) error {
+// open reads the footer, and finds an encoder for each column.
+func (s *source) open(call *putCall) error {
 	var ok bool
-	if s.at, ok = s.file.(io.ReaderAt); !ok {
+	if s.readerAt, ok = s.file.(io.ReaderAt); !ok {
 		return fmt.Errorf("a %T can't be read here and there, as Parquet needs", s.file)
 	}
-	f, err := parquet.OpenFile(s.at, s.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true),
+	f, err := parquet.OpenFile(s.readerAt, s.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true),
 		parquet.ReadBufferSize(readAtOnce))
 	if err != nil {
 		return err
@@ -81,11 +84,11 @@ func (s *source) open(w *putting) error {
 	s.fingerprint, _ = f.Lookup(sinks.FingerprintKey)
 	s.groups = f.RowGroups()
 	for _, c := range f.Root().Columns() {
-		encode, err := fieldOf(c, w)
+		encode, err := encoderOf(c, call)
 		if err != nil {
 			return fmt.Errorf("column %s: %w", c.Name(), err)
 		}
-		s.columns, s.fields = append(s.columns, c.Name()), append(s.fields, encode)
+		s.columns, s.encoders = append(s.columns, c.Name()), append(s.encoders, encode)
 	}
 	return nil
 }
@@ -95,14 +98,14 @@ func (s *source) stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
-		return s.closed
+		return s.closeErr
 	}
 	s.stopped = true
 	if s.rows != nil {
 		_ = s.rows.Close() // it holds only memory
 	}
-	s.closed = s.file.Close()
-	return s.closed
+	s.closeErr = s.file.Close()
+	return s.closeErr
 }
 
 // Read returns the next bytes of the COPY.
@@ -113,11 +116,11 @@ func (s *source) Read(b []byte) (int, error) {
 		return 0, errors.Join(s.err, io.ErrClosedPipe)
 	}
 	for len(s.rest) == 0 {
-		if s.ended {
+		if s.trailerWritten {
 			return 0, io.EOF
 		}
 		s.buf = s.buf[:0]
-		for len(s.buf) < copyAtOnce && !s.ended {
+		for len(s.buf) < copyAtOnce && !s.trailerWritten {
 			if err := s.next(); err != nil {
 				s.err = fmt.Errorf("%w: %w", errSource, err)
 				return 0, s.err
@@ -137,14 +140,14 @@ func (s *source) next() error {
 	}
 	if s.rows == nil {
 		if len(s.groups) == 0 {
-			s.buf, s.ended = append(s.buf, 0xff, 0xff), true
-			return s.end()
+			s.buf, s.trailerWritten = append(s.buf, 0xff, 0xff), true
+			return s.checkEnd()
 		}
 		s.rows, s.groups = s.groups[0].Rows(), s.groups[1:]
 	}
 	n, err := s.rows.ReadRows(s.batch)
 	for _, row := range s.batch[:n] {
-		if err := s.row(row); err != nil {
+		if err := s.encodeRow(row); err != nil {
 			return err
 		}
 	}
@@ -155,11 +158,11 @@ func (s *source) next() error {
 	return err
 }
 
-// row encodes one row.
-func (s *source) row(row parquet.Row) (err error) {
-	s.n++
-	if len(row) != len(s.fields) {
-		return fmt.Errorf("row %d has %d values for %d columns", s.n, len(row), len(s.fields))
+// encodeRow encodes one row.
+func (s *source) encodeRow(row parquet.Row) (err error) {
+	s.rowsRead++
+	if len(row) != len(s.encoders) {
+		return fmt.Errorf("row %d has %d values for %d columns", s.rowsRead, len(row), len(s.encoders))
 	}
 	s.buf = append(s.buf, byte(len(row)>>8), byte(len(row)))
 	for i, v := range row {
@@ -167,17 +170,17 @@ func (s *source) row(row parquet.Row) (err error) {
 			s.buf = append(s.buf, 0xff, 0xff, 0xff, 0xff)
 			continue
 		}
-		if s.buf, err = s.fields[i](s.buf, v); err != nil {
-			return fmt.Errorf("row %d, column %s: %w", s.n, s.columns[i], err)
+		if s.buf, err = s.encoders[i](s.buf, v); err != nil {
+			return fmt.Errorf("row %d, column %s: %w", s.rowsRead, s.columns[i], err)
 		}
 	}
 	return nil
 }
 
-// end checks that the file ends where the part does, and that the context hasn't ended.
-func (s *source) end() error {
+// checkEnd checks that the file ends where the part does, and that the context hasn't ended.
+func (s *source) checkEnd() error {
 	var more [1]byte
-	switch n, err := s.at.ReadAt(more[:], s.size); {
+	switch n, err := s.readerAt.ReadAt(more[:], s.size); {
 	case n > 0:
 		return fmt.Errorf("the file is longer than the part's %d bytes", s.size)
 	case err != nil && !errors.Is(err, io.EOF):

@@ -11,28 +11,30 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// facts are what Postgres says of a table.
-type facts struct {
-	kind    string // pg_class.relkind: r is a table, p one with partitions; empty: there is no such table
-	by      string // the partition key, as in RANGE (day)
-	ours    bool   // this program has put rows into it
-	columns []column
-	indexes [][]string
+// tableInfo is what Postgres says of a table.
+type tableInfo struct {
+	kind         string // pg_class.relkind: r is a table, p one with partitions; empty if there is no such table
+	partitionKey string // the partition key, as in RANGE (day)
+	ours         bool   // this program has put rows into it
+	columns      []column
+	indexes      [][]string // the columns of each index that covers all rows
 }
 
+// A column is a column of an existing table.
 type column struct {
-	name, of string
-	required bool // NOT NULL
-	filled   bool // it has a default, or is computed
+	name, sqlType string
+	required      bool // NOT NULL
+	hasDefault    bool // it has a default, or is computed
 }
 
-func (s *Sink) facts(ctx context.Context, db querier, table string) (f facts, err error) {
+// tableInfo asks Postgres for a table's kind, columns and indexes, and whether it is one of ours.
+func (s *Sink) tableInfo(ctx context.Context, db querier, table string) (f tableInfo, err error) {
 	var oid uint32
 	err = db.QueryRow(ctx, "SELECT oid, relkind::text, coalesce(pg_get_partkeydef(oid), '') FROM pg_class WHERE oid "+
 		"= to_regclass($1)",
-		s.named(table)).Scan(&oid, &f.kind, &f.by)
+		s.named(table)).Scan(&oid, &f.kind, &f.partitionKey)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return facts{}, nil
+		return tableInfo{}, nil
 	}
 	if err != nil {
 		return f, err
@@ -52,7 +54,7 @@ func (s *Sink) facts(ctx context.Context, db querier, table string) (f facts, er
 		return f, err
 	}
 	var c column
-	if _, err = pgx.ForEachRow(rows, []any{&c.name, &c.of, &c.required, &c.filled}, func() error {
+	if _, err = pgx.ForEachRow(rows, []any{&c.name, &c.sqlType, &c.required, &c.hasDefault}, func() error {
 		f.columns = append(f.columns, c)
 		return nil
 	}); err != nil {
@@ -71,7 +73,7 @@ func (s *Sink) facts(ctx context.Context, db querier, table string) (f facts, er
 // ensure makes the table, or adds the columns and indexes that it lacks. A table that can't be
 // changed to fit the schema is an error.
 func (s *Sink) ensure(ctx context.Context, tx pgx.Tx, table string, schema *sinks.Schema) error {
-	have, err := s.facts(ctx, tx, table)
+	have, err := s.tableInfo(ctx, tx, table)
 	if err != nil {
 		return err
 	}
@@ -79,10 +81,10 @@ func (s *Sink) ensure(ctx context.Context, tx pgx.Tx, table string, schema *sink
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	if err := s.takeTable(ctx, tx, table); err != nil {
+	if err := s.lockDefinition(ctx, tx, table); err != nil {
 		return err
 	}
-	if have, err = s.facts(ctx, tx, table); err != nil { // another put may have made the changes
+	if have, err = s.tableInfo(ctx, tx, table); err != nil { // another put may have made the changes
 		return err
 	}
 	if changes, err = s.changes(table, have, schema); err != nil || len(changes) == 0 {
@@ -96,19 +98,19 @@ func (s *Sink) ensure(ctx context.Context, tx pgx.Tx, table string, schema *sink
 		if _, err := tx.Exec(ctx, "DELETE FROM "+s.named(loadsTable)+" WHERE table_name = $1", table); err != nil {
 			return err
 		}
-	} else if err := s.exclusively(ctx, tx, table); err != nil {
+	} else if err := s.lockExclusively(ctx, tx, table); err != nil {
 		return fmt.Errorf("change the table: %w", err)
 	}
-	if err := run(ctx, tx, changes); err != nil {
+	if err := execAll(ctx, tx, changes); err != nil {
 		return fmt.Errorf("change the table: %w", err)
 	}
 	return nil
 }
 
 // changes returns the statements that change a table to fit a schema.
-func (s *Sink) changes(table string, have facts, schema *sinks.Schema) ([]string, error) {
+func (s *Sink) changes(table string, have tableInfo, schema *sinks.Schema) ([]string, error) {
 	if have.kind == "" {
-		return s.creation(table, schema), nil
+		return s.createStatements(table, schema), nil
 	}
 	missing, err := compare(table, have, schema)
 	if err != nil {
@@ -118,11 +120,11 @@ func (s *Sink) changes(table string, have facts, schema *sinks.Schema) ([]string
 	for _, c := range missing { // never NOT NULL: rows that exist have no value for it
 		statements = append(statements, "ALTER TABLE "+s.named(table)+" ADD COLUMN "+definition(c.Name,
 			typeNames[c.Type], false))
-		statements = append(statements, s.describe(table, c)...)
+		statements = append(statements, s.commentStatements(table, c)...)
 	}
 	for _, wanted := range indexes(schema) {
 		if !slices.ContainsFunc(have.indexes, func(columns []string) bool { return slices.Equal(columns, wanted) }) {
-			statements = append(statements, s.index(table, wanted))
+			statements = append(statements, s.indexStatement(table, wanted))
 		}
 	}
 	return statements, nil
@@ -134,7 +136,7 @@ func (s *Sink) makeSchema(ctx context.Context, tx pgx.Tx) error {
 	if err != nil || there {
 		return err
 	}
-	return run(ctx, tx, []string{"CREATE SCHEMA IF NOT EXISTS " + quote(s.schema)})
+	return execAll(ctx, tx, []string{"CREATE SCHEMA IF NOT EXISTS " + quote(s.schema)})
 }
 
 // mayCreate reports whether the schema exists. It returns an error, clearer than that of Postgres,

@@ -21,13 +21,13 @@ func TestTableIsDescribed(t *testing.T) {
 		p := testPart("2026-01-31", "a")
 		p.Schema.Partitioned = swapped
 		mustPut(t, s, p)
-		facts, err := s.facts(t.Context(), s.pool, "installs")
+		facts, err := s.tableInfo(t.Context(), s.pool, "installs")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for _, c := range facts.columns {
-			got = append(got, fmt.Sprint(c.name, " ", c.of, " ", c.required))
+			got = append(got, fmt.Sprint(c.name, " ", c.sqlType, " ", c.required))
 		}
 		if want := "day date true, campaign text true, installs bigint false, cost numeric(18,6) false, ratio " +
 			"double precision false"; strings.Join(got, ", ") != want {
@@ -67,7 +67,7 @@ func TestTakes(t *testing.T) {
 		if err := s.Takes(t.Context(), p.Table, p.Schema); err != nil {
 			t.Errorf("a table that isn't there: %v", err)
 		}
-		if f, err := s.facts(t.Context(), s.pool, "installs"); err != nil || f.kind != "" {
+		if f, err := s.tableInfo(t.Context(), s.pool, "installs"); err != nil || f.kind != "" {
 			t.Errorf("the table was made: %+v %v", f, err)
 		}
 		mustPut(t, s, p)
@@ -83,7 +83,7 @@ func TestTakes(t *testing.T) {
 			!strings.Contains(err.Error(), "partitioned") {
 			t.Errorf("another table: %v", err)
 		}
-		if f, err := s.facts(t.Context(), s.pool, "installs"); err != nil || len(f.columns) != 5 {
+		if f, err := s.tableInfo(t.Context(), s.pool, "installs"); err != nil || len(f.columns) != 5 {
 			t.Errorf("the table was changed: %+v %v", f, err)
 		}
 	})
@@ -115,7 +115,7 @@ func TestTableGrows(t *testing.T) {
 		if want := "2026-01-30 narrow NULL NULL; 2026-01-31 wide 1 1.500000; 2026-02-01 narrow NULL NULL"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
-		facts, err := s.facts(t.Context(), s.pool, "installs")
+		facts, err := s.tableInfo(t.Context(), s.pool, "installs")
 		if err != nil || !strings.Contains(fmt.Sprint(facts.indexes), "[installs campaign]") {
 			t.Errorf("indexes %v: %v", facts.indexes, err)
 		}

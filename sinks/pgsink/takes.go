@@ -11,7 +11,7 @@ import (
 func (s *Sink) Takes(ctx context.Context, table string, schema *sinks.Schema) error {
 	name := tableName(table)
 	err := s.repeat(ctx, func() error {
-		have, err := s.facts(ctx, s.pool, name)
+		have, err := s.tableInfo(ctx, s.pool, name)
 		if err == nil {
 			_, err = s.changes(name, have, schema)
 		}

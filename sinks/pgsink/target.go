@@ -27,13 +27,14 @@ type target struct {
 	schema string
 }
 
+// urlForm ends the messages about a URL of another form.
 const urlForm = "want postgres://user@host:5432/database/schema"
 
 // connectTimeout bounds one attempt to connect, which would take minutes in a network that drops
 // packets.
 const connectTimeout = 10 * time.Second
 
-// encrypted and sslmodes are modes of TLS of libpq
+// sslmodes are all the modes of TLS of libpq, and encrypted those that are never without TLS
 // (https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION).
 var (
 	encrypted = []string{"require", "verify-ca", "verify-full"}
@@ -106,15 +107,15 @@ func connection(words map[string]string, local bool) (*pgxpool.Config, error) {
 			mode)
 	}
 	config, err := pgxpool.ParseConfig(keywords(words))
-	if err == nil && !local && inTheClear(config) { // no TLS mode was given, or the environment allows plain text
+	if err == nil && !local && mayBeUnencrypted(config) { // no TLS mode was given, or the environment allows plain text
 		words["sslmode"] = "require"
 		config, err = pgxpool.ParseConfig(keywords(words))
 	}
 	return config, err
 }
 
-// inTheClear reports whether a connection may be unencrypted.
-func inTheClear(config *pgxpool.Config) bool {
+// mayBeUnencrypted reports whether a connection may be unencrypted.
+func mayBeUnencrypted(config *pgxpool.Config) bool {
 	return config.ConnConfig.TLSConfig == nil ||
 		slices.ContainsFunc(config.ConnConfig.Fallbacks,
 			func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })

@@ -66,7 +66,7 @@ func TestEncrypted(t *testing.T) {
 			t.Errorf("%s: %s, want %s", u, got, want)
 		}
 		t.Setenv("PGSSLMODE", "disable")
-		if _, config, err := parseURL("postgres://db.example/w"); err != nil || inTheClear(config) {
+		if _, config, err := parseURL("postgres://db.example/w"); err != nil || mayBeUnencrypted(config) {
 			t.Errorf("the environment took the encryption away: %v", err)
 		}
 		t.Setenv("PGSSLMODE", "verify-full")
