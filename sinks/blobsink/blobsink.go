@@ -49,8 +49,8 @@ type Sink struct {
 	url    string // without the query
 	key    keyTemplate
 
-	turn     chan struct{} // held to check and write, where the store doesn't honour conditions
-	careless sync.Once     // to warn of such a store
+	writing  chan struct{} // a lock for checking and writing, where the store doesn't honour conditions
+	warnOnce sync.Once     // to warn of such a store
 
 	mu        sync.Mutex
 	swept     map[string]bool          // tables whose leftovers of killed writers were removed
@@ -80,9 +80,10 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	return newSink(b, rawURL, key), nil
 }
 
+// newSink makes a sink of an open bucket. rawURL is only shown, without its secrets.
 func newSink(b *bucket.Bucket, rawURL string, key keyTemplate) *Sink {
 	return &Sink{
-		bucket: b, url: sinks.Redact(rawURL), key: key, turn: make(chan struct{}, 1),
+		bucket: b, url: sinks.Redact(rawURL), key: key, writing: make(chan struct{}, 1),
 		swept: map[string]bool{}, described: map[string]*sinks.Schema{},
 	}
 }
@@ -125,28 +126,28 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 		}
 	}
 	s.sweep(p.Table)
-	careless, err := s.prove(ctx, p.Warn)
+	unconditional, err := s.checkConditions(ctx, p.Warn)
 	if err != nil {
 		return fail(err)
 	}
 	over := p.Over
 	if over == (sinks.Condition{}) {
-		if over, err = s.over(ctx, key, false); err != nil {
+		if over, err = s.currentCondition(ctx, key, false); err != nil {
 			return fail(err)
 		}
 	}
 	mark := rand.Text()
-	made, err := s.write(ctx, key, p, over, mark, careless)
+	made, err := s.write(ctx, key, p, over, mark, unconditional)
 	verify, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyTimeout)
 	defer cancel()
-	if unmet(err) {
-		return s.unmet(verify, key, p, mark, over, err, fail)
+	if conditionUnmet(err) {
+		return s.explainUnmet(verify, key, p, mark, over, err, fail)
 	}
 	if err != nil {
 		return fail(err)
 	}
 	r := sinks.Receipt{Sink: s.url, Key: key, Size: p.Size, Version: made}
-	if made == "" || careless {
+	if made == "" || unconditional {
 		stored, meta, err := s.bucket.Attributes(verify, key)
 		if err != nil {
 			return fail(fmt.Errorf("the part is stored but couldn't be verified: %w; repeat the put", err))
@@ -159,14 +160,14 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	return r, nil
 }
 
-// prove finds out whether the store honours conditions. If it doesn't, prove warns of it once and
-// returns true, and each put has to check its condition itself.
-func (s *Sink) prove(ctx context.Context, warn func(error)) (careless bool, err error) {
+// checkConditions finds out whether the store honours conditions. If it doesn't, checkConditions
+// warns of it once and returns true, and each put has to check its condition itself.
+func (s *Sink) checkConditions(ctx context.Context, warn func(error)) (unconditional bool, err error) {
 	err = s.bucket.Prove(ctx)
 	if !errors.Is(err, bucket.ErrUnsafe) {
 		return false, err
 	}
-	s.careless.Do(func() {
+	s.warnOnce.Do(func() {
 		if warn != nil {
 			warn(fmt.Errorf("%s: %w; two runs at the same time may replace each other's parts there; the next run "+
 				"notices that and fetches the partition again", s.url, err))
@@ -175,12 +176,14 @@ func (s *Sink) prove(ctx context.Context, warn func(error)) (careless bool, err 
 	return true, nil
 }
 
-// unmet reports whether a put failed because of its condition, or whether its outcome is unknown.
-func unmet(err error) bool {
+// conditionUnmet reports whether a put failed because of its condition, or whether its outcome is
+// unknown.
+func conditionUnmet(err error) bool {
 	return errors.Is(err, sinks.ErrConflict) || errors.Is(err, bucket.ErrUnknown)
 }
 
-// receipt returns the receipt when the store holds what the put with this mark wrote.
+// receipt returns the receipt if the store holds what the put with this mark wrote, and otherwise
+// an error made by fail.
 func (s *Sink) receipt(key string, p sinks.Part, mark string, stored bucket.Object, meta map[string]string,
 	fail func(error) (sinks.Receipt, error)) (sinks.Receipt, error) {
 	switch other := meta[markKey]; {
@@ -193,10 +196,13 @@ func (s *Sink) receipt(key string, p sinks.Part, mark string, stored bucket.Obje
 	return sinks.Receipt{Sink: s.url, Key: key, Size: stored.Size, Version: stored.Version}, nil
 }
 
-// unmet finds out what a refused condition means. When the object carries this put's mark, this
-// very put wrote it: the answer was lost, and the client sent the request again. When the condition
-// is still met, the store may not have checked it, and the put may still take effect.
-func (s *Sink) unmet(
+// explainUnmet finds out what a refused condition means, by what the key holds now:
+//   - The condition is still met: the store may not have checked it, and the put may still take
+//     effect. The error is the refusal.
+//   - The object carries this put's mark: this very put wrote it. The answer was lost, and the
+//     client sent the request again. That is a success, if the size is the part's.
+//   - Anything else is a conflict, or ErrForeign if this program didn't write the object.
+func (s *Sink) explainUnmet(
 	ctx context.Context, key string, p sinks.Part, mark string, over sinks.Condition, refusal error,
 	fail func(error) (sinks.Receipt, error),
 ) (sinks.Receipt, error) {
@@ -213,7 +219,7 @@ func (s *Sink) unmet(
 	case p.Over == (sinks.Condition{}):
 		return fail(sinks.ErrConflict)
 	}
-	own, err := s.own(ctx, key, stored, meta)
+	own, err := s.isOwn(ctx, key, stored, meta)
 	if err != nil {
 		return fail(errors.Join(sinks.ErrConflict, err))
 	}
@@ -230,19 +236,19 @@ const markKey = "reportferry"
 // the store doesn't say. If the store doesn't honour conditions, the puts of this process wait for
 // each other, and check their conditions right before the part becomes visible.
 func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.Condition, mark string,
-	careless bool) (made string, err error) {
+	unconditional bool) (made string, err error) {
 	f := bucket.File{Open: p.Open, Size: p.Size, ContentType: ContentType, Metadata: map[string]string{markKey: mark}}
-	if careless {
-		mine := false
+	if unconditional {
+		holding := false
 		defer func() {
-			if mine {
-				<-s.turn
+			if holding {
+				<-s.writing
 			}
 		}()
 		f.Last = func() error {
-			s.turn <- struct{}{}
-			mine = true
-			if now, err := s.over(ctx, key, false); err != nil || now != over {
+			s.writing <- struct{}{}
+			holding = true
+			if now, err := s.currentCondition(ctx, key, false); err != nil || now != over {
 				return cmp.Or(err, sinks.ErrConflict)
 			}
 			return nil

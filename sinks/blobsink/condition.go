@@ -22,15 +22,15 @@ import (
 // the error is sinks.ErrForeign.
 func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
 	key := s.key.at(table, partition)
-	c, err := s.over(ctx, key, own)
+	c, err := s.currentCondition(ctx, key, own)
 	if err != nil {
 		err = fmt.Errorf("put %s/dt=%s to %s, key %s: %w", table, partition, s.url, key, err)
 	}
 	return c, err
 }
 
-// over returns the condition that allows what a key holds now, as ConditionOf does.
-func (s *Sink) over(ctx context.Context, key string, own bool) (c sinks.Condition, err error) {
+// currentCondition returns the condition that allows what a key holds now, as ConditionOf does.
+func (s *Sink) currentCondition(ctx context.Context, key string, own bool) (c sinks.Condition, err error) {
 	stored, meta, err := s.bucket.Attributes(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return sinks.Condition{Absent: true}, nil
@@ -39,7 +39,7 @@ func (s *Sink) over(ctx context.Context, key string, own bool) (c sinks.Conditio
 		return c, fmt.Errorf("look at what is there: %w", err)
 	}
 	if own {
-		own, err := s.own(ctx, key, stored, meta)
+		own, err := s.isOwn(ctx, key, stored, meta)
 		if err != nil {
 			return c, err
 		}
@@ -57,11 +57,11 @@ func foreign(stored bucket.Object) error {
 		stored.Modified.UTC().Format(time.DateTime))
 }
 
-// own reports whether this program wrote an object. Either the object carries a mark, or its
+// isOwn reports whether this program wrote an object. Either the object carries a mark, or its
 // Parquet footer names the program: files in a folder have no metadata, nor have objects of earlier
 // versions. An empty object or the beginning of a Parquet file counts as own, too, because no
 // reader can read a Parquet file without its end.
-func (s *Sink) own(ctx context.Context, key string, stored bucket.Object, meta map[string]string) (bool, error) {
+func (s *Sink) isOwn(ctx context.Context, key string, stored bucket.Object, meta map[string]string) (bool, error) {
 	if meta[markKey] != "" || stored.Size == 0 {
 		return true, nil
 	}
@@ -88,6 +88,7 @@ func (s *Sink) At(ctx context.Context, key string) io.ReaderAt {
 	return readerAt{ctx, s.bucket.Blob(), key}
 }
 
+// A readerAt reads ranges of one object.
 type readerAt struct {
 	ctx    context.Context
 	bucket *blob.Bucket

@@ -42,12 +42,13 @@ type datasetColumn struct {
 	Description string `json:"description,omitempty"`
 }
 
+// writtenBy is the value of a dataset's WrittenBy.
 const writtenBy = "reportferry"
 
-// datasetSuffix follows the name of the table.
+// datasetSuffix follows the name of the table in the key of its dataset.
 const datasetSuffix = ".dataset.json"
 
-// sqlTypes are the types by their names in SQL.
+// sqlTypes has DuckDB's name of each column type.
 var sqlTypes = map[sinks.ColumnType]string{
 	sinks.String: "VARCHAR", sinks.Date: "DATE", sinks.DateTime: "TIMESTAMP", sinks.Instant: "TIMESTAMP WITH TIME ZONE",
 	sinks.Int64: "BIGINT", sinks.Decimal: "DECIMAL(18,6)", sinks.Double: "DOUBLE",
@@ -70,7 +71,7 @@ func (k keyTemplate) dataset(table string) string {
 const mixed = "a rebaseline isn't finished: files whose state in the table of partitions is 'other meaning' are of " +
 	"another currency, zone, filter or type"
 
-// datasetOf describes a table.
+// datasetOf returns the description of a table.
 func (s *Sink) datasetOf(table string, schema *sinks.Schema) dataset {
 	files := strings.NewReplacer("{table}", table, "{date}", "*").Replace(string(s.key))
 	if at := strings.LastIndex(s.key.dataset(table), "/"); at >= 0 {
@@ -127,7 +128,7 @@ func (s *Sink) describe(ctx context.Context, p sinks.Part) {
 		d := s.datasetOf(p.Table, p.Schema)
 		d.Mixed = was.Mixed
 		return d
-	}); err != nil && !unmet(err) && p.Warn != nil {
+	}); err != nil && !conditionUnmet(err) && p.Warn != nil {
 		p.Warn(fmt.Errorf("describe the columns of %s in %s, key %s: %w; its rows are there all the same", p.Table,
 			s.url, key, err))
 	}
@@ -138,7 +139,7 @@ func (s *Sink) describe(ctx context.Context, p sinks.Part) {
 // faster, changeDataset tries again, and returns the conflict after the third attempt.
 func (s *Sink) changeDataset(ctx context.Context, key string, change func(was dataset) dataset) (err error) {
 	for range 3 {
-		if err = s.putDataset(ctx, key, change); !unmet(err) {
+		if err = s.putDataset(ctx, key, change); !conditionUnmet(err) {
 			break
 		}
 	}

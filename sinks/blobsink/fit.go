@@ -34,11 +34,12 @@ func (s *Sink) Fits(table string, schema *sinks.Schema) error {
 // of the table in one of them find the files of the other, too.
 func (s *Sink) Shares(other *Sink, table string) bool {
 	a, b := s.key.folder(table), other.key.folder(table)
-	return s.where() == other.where() && a != "" && b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
+	return s.location() == other.location() && a != "" && b != "" &&
+		(strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
-// where returns a name of the bucket and prefix; of a folder it is the absolute path.
-func (s *Sink) where() string {
+// location returns a name of the bucket and prefix. The name of a folder is its absolute path.
+func (s *Sink) location() string {
 	id, q := s.bucket.Identity()
 	return cmp.Or(s.bucket.Dir(), id+"?"+q.Encode())
 }

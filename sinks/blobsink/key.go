@@ -22,6 +22,8 @@ const wholeDate = "all"
 // partition.
 type keyTemplate string
 
+// check returns an error for a layout in which parts would overwrite each other, or whose keys
+// aren't plain relative paths.
 func (k keyTemplate) check() error {
 	s := string(k)
 	if !strings.Contains(s, "{table}") || !strings.Contains(s, "{date}") {
@@ -37,6 +39,7 @@ func (k keyTemplate) check() error {
 	return nil
 }
 
+// key returns the key of a part.
 func (k keyTemplate) key(p sinks.Part) string {
 	return k.at(p.Table, p.Partition)
 }
@@ -50,8 +53,8 @@ func (k keyTemplate) at(table string, partition civil.Date) string {
 	return strings.NewReplacer("{table}", table, "{date}", date).Replace(string(k))
 }
 
-// Pattern returns what readers of Parquet take for all parts of a table, with * for each date.
-// Names of stores are as DuckDB spells them.
+// Pattern returns the address of all parts of a table for readers of Parquet, with * in place of
+// the date. The schemes of addresses are those of DuckDB.
 func (s *Sink) Pattern(table string) string {
 	at := s.bucket.Dir()
 	if at == "" {
@@ -60,7 +63,8 @@ func (s *Sink) Pattern(table string) string {
 	return at + "/" + strings.NewReplacer("{table}", table, "{date}", "*").Replace(string(s.key))
 }
 
-// partition returns the partition whose part lies under a key of the table; false for other keys.
+// partition returns the partition whose part lies under a key of the table. The bool is false if
+// the key is no part's.
 func (k keyTemplate) partition(table, key string) (civil.Date, bool) {
 	date := strings.TrimPrefix(key, k.prefix(table))
 	if len(date) >= len(time.DateOnly) {
