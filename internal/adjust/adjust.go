@@ -91,15 +91,17 @@ var (
 	ErrUnknown = transport.ErrUnknown
 )
 
-// Options say how to reach the service and how hard to press it. FirstByte is 30 seconds by default
-// in a client for records alone, because one record is no report.
+// Options say how to reach the service, and how much load to put on it. In a client without BaseURL
+// the default of FirstByte is 30 seconds: such a client sends records only, and one record is no
+// report.
 type Options struct {
 	transport.Options
-	// Reporting and automation, such as https://automate.adjust.com; may be empty beside another
+	// Reports and app automation, such as https://automate.adjust.com. It may be empty if S2SURL or
+	// CostURL isn't.
 	BaseURL     string
 	S2SURL      string                // third-party sharing, such as https://s2s.adjust.com
 	CostURL     string                // ad spend, such as https://app.adjust.com
-	MaxURL      int                   // most bytes of a report's address; 0: UsualMaxURL
+	MaxURL      int                   // most bytes of a report's address; default UsualMaxURL
 	AccountID   string                // sent as X-Account-ID to BaseURL when not empty
 	Token       transport.TokenSource // required with BaseURL
 	SpendAuth   RecordAuth            // for CostURL; without a key no credential is sent there
@@ -116,6 +118,7 @@ type RecordAuth struct {
 	Key       transport.TokenSource // the reports' token is never sent there unless it is given here
 }
 
+// check returns an error for a name that no header, or no parameter, can have.
 func (a RecordAuth) check() error {
 	switch {
 	case a.Header != "" && !transport.ValidHeader(a.Header):
@@ -137,14 +140,14 @@ func (a RecordAuth) credential(denied error) *transport.Credential {
 // must not send requests through the same client, because it runs while its own request holds a
 // slot.
 type Client struct {
-	transport *transport.Client
-	base      *url.URL // nil: not for reports and app automation
-	maxURL    int
-	mostHeld  int // see the constant mostHeld
-	account   string
-	token     transport.TokenSource
-	spend     *recordHost // nil: not for ad spend
-	sharing   *recordHost // nil: not for third-party sharing
+	transport     *transport.Client
+	base          *url.URL // nil for a client that isn't for reports and app automation
+	maxURL        int      // most bytes of a report's address
+	mostHeldBytes int      // the constant of this name, unless a test lowers it
+	account       string
+	token         transport.TokenSource
+	spend         *recordHost // nil for a client that isn't for ad spend
+	sharing       *recordHost // nil for a client that isn't for third-party sharing
 }
 
 // New checks the options and makes a client. It sends nothing.
@@ -167,7 +170,7 @@ func newClient(o Options) (*Client, error) {
 	case base == nil && o.FirstByte == 0:
 		o.FirstByte = 30 * time.Second
 	}
-	c := &Client{base: base, maxURL: cmp.Or(o.MaxURL, UsualMaxURL), mostHeld: mostHeld, account: o.AccountID,
+	c := &Client{base: base, maxURL: cmp.Or(o.MaxURL, UsualMaxURL), mostHeldBytes: mostHeldBytes, account: o.AccountID,
 		token: o.Token}
 	if cost != nil {
 		denied := errSpendAuth
@@ -190,7 +193,7 @@ func (c *Client) InFlight() int { return c.transport.InFlight() }
 // each has a cap of its own on requests in flight: inFlight, or that of the options when it is 0. A
 // token that one has sent is in no error of the other.
 func (c *Client) Account(id string, token transport.TokenSource, inFlight int) *Client {
-	d := c.over(c.transport.Apart(inFlight))
+	d := c.withTransport(c.transport.Apart(inFlight))
 	d.account, d.token = id, token
 	return d
 }
@@ -212,20 +215,21 @@ func (c *Client) CloseIdle() { c.transport.CloseIdle() }
 func (c *Client) ClockWarning() string { return c.transport.ClockWarning() }
 
 // Metered returns the same client, with the same limiter and transport, that counts into m.
-func (c *Client) Metered(m *Meter) *Client { return c.over(c.transport.Metered(m)) }
+func (c *Client) Metered(m *Meter) *Client { return c.withTransport(c.transport.Metered(m)) }
 
 // Watched returns the same client, with the same limiter and transport, that shows in w what it
 // waits for.
-func (c *Client) Watched(w *Waits) *Client { return c.over(c.transport.Watched(w)) }
+func (c *Client) Watched(w *Waits) *Client { return c.withTransport(c.transport.Watched(w)) }
 
 // Asking returns the same client, with the same limiter and transport, that calls may before each
 // attempt leaves the process, after all waiting. An error of may ends the request, and nothing of
 // that attempt is sent.
 func (c *Client) Asking(may func(context.Context) error) *Client {
-	return c.over(c.transport.Asking(may))
+	return c.withTransport(c.transport.Asking(may))
 }
 
-func (c *Client) over(t *transport.Client) *Client {
+// withTransport returns a copy of c that sends through t.
+func (c *Client) withTransport(t *transport.Client) *Client {
 	d := *c
 	d.transport = t
 	return &d

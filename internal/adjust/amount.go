@@ -11,10 +11,10 @@ import (
 
 // An amount is a cell of a metric, or the exact sum of several.
 type amount struct {
-	text   string // the only cell that isn't blank; where there are more, total is their sum
-	total  *big.Rat
-	digits int  // most decimals of a cell
-	given  bool // a cell was added, blank or not
+	text     string   // the first cell that isn't blank, as it came; the amount while total is nil
+	total    *big.Rat // the sum, once a second such cell was added
+	decimals int      // most decimals of a cell
+	hasCell  bool     // a cell was added, blank or not
 }
 
 // amountSize is the bytes of an amount in memory.
@@ -22,7 +22,7 @@ const amountSize = int(unsafe.Sizeof(amount{}))
 
 // add adds a cell. A cell that stands for no number, such as null, adds nothing.
 func (a *amount) add(cell string) error {
-	a.given = true
+	a.hasCell = true
 	switch {
 	case slices.Contains([]string{"", "null", "nan", "none", "-"}, strings.ToLower(cell)):
 		return nil
@@ -38,6 +38,7 @@ func (a *amount) add(cell string) error {
 	return a.addNumber(cell)
 }
 
+// addNumber adds a cell to total.
 func (a *amount) addNumber(cell string) error {
 	_, err := strconv.ParseFloat(cell, 64) // an exponent beyond a double's would take all memory
 	n, ok := new(big.Rat), err == nil
@@ -48,17 +49,18 @@ func (a *amount) addNumber(cell string) error {
 		return fmt.Errorf("%.80q is no number, and can't be added up over the hours of a day on which clocks change",
 			cell)
 	}
-	if a.digits = max(a.digits, len(cell)-1-strings.Index(cell+".", ".")); strings.ContainsAny(cell, "eE") {
+	if a.decimals = max(a.decimals, len(cell)-1-strings.Index(cell+".", ".")); strings.ContainsAny(cell, "eE") {
 		digits, _ := n.FloatPrec()
-		a.digits = max(a.digits, digits)
+		a.decimals = max(a.decimals, digits)
 	}
 	a.total.Add(a.total, n)
 	return nil
 }
 
+// String returns the cell as it came, or the sum with as many decimals as its cells have at most.
 func (a *amount) String() string {
 	if a.total == nil {
 		return a.text
 	}
-	return a.total.FloatString(a.digits)
+	return a.total.FloatString(a.decimals)
 }

@@ -53,7 +53,7 @@ type EventFailure struct {
 // taken. The request is sent again after a lost answer: by then the events exist, and are updated
 // to the same values.
 func (c *Client) SubmitEvents(ctx context.Context, appTokens []string, events []EventSpec) (SubmittedEvents, error) {
-	raw, err := anything(ctx, c, call{
+	raw, err := sendCall(ctx, c, call{
 		op: "submit events", method: http.MethodPost, path: []string{"events"}, what: "lists of successes and failures",
 		body: struct {
 			AppTokens []string    `json:"app_tokens"`
@@ -63,17 +63,17 @@ func (c *Client) SubmitEvents(ctx context.Context, appTokens []string, events []
 	if err != nil {
 		return SubmittedEvents{}, err
 	}
-	return submitted(raw), nil
+	return submittedEvents(raw), nil
 }
 
-// submitted reads the answer of SubmitEvents. A row without an event is a failure, unless the row
-// is itself an event. Every item of failures is a failure, whatever its shape.
-func submitted(raw json.RawMessage) (s SubmittedEvents) {
-	raw = inside(raw, []string{"successes", "failures"}, "events")
-	o := object(raw)
-	for _, item := range append(elements(raw), elements(field(o, "successes"))...) {
+// submittedEvents reads the answer of SubmitEvents. A row without an event is a failure, unless the
+// row is itself an event. Every item of failures is a failure, whatever its shape.
+func submittedEvents(raw json.RawMessage) (s SubmittedEvents) {
+	raw = unwrap(raw, []string{"successes", "failures"}, "events")
+	o := asObject(raw)
+	for _, item := range append(asList(raw), asList(field(o, "successes"))...) {
 		var row EventSuccess
-		switch fields := object(item); {
+		switch fields := asObject(item); {
 		case fields == nil:
 		case field(fields, "event") == nil && field(fields, "name") != nil &&
 			!hasAny(fields, []string{"details", "detail", "error"}):
@@ -101,7 +101,7 @@ func failedItems(raw json.RawMessage) (items []json.RawMessage) {
 		return nil
 	}
 	for _, f := range all {
-		if object(raw) != nil { // by name
+		if asObject(raw) != nil { // by name
 			f.Raw, _ = json.Marshal(map[string]string{"name": f.Name, "details": f.Detail}) // texts always have a form
 		}
 		items = append(items, f.Raw)

@@ -18,25 +18,27 @@ import (
 type App struct {
 	Name     string `json:"name,omitempty"`
 	BundleID string `json:"bundle_id,omitempty"`
-	// iOS: digits; Android: the package's name.
+	// StoreID is a number for iOS, and the package's name for Android.
 	StoreID  string `json:"store_id,omitempty"`
 	Platform string `json:"platform,omitempty"` // android or ios
-	// Default: the account's template.
+	// TemplateAppToken names the app to copy settings from. Default: the account's template.
 	TemplateAppToken string `json:"template_app_token,omitempty"`
-	// The sections to copy from the template; none: all.
+	// Sections are the sections to copy from the template. Default: all.
 	Sections []string `json:"sections,omitempty"`
-	// Make a job although nothing changed.
+	// ForceUpdate makes the service start a job even if nothing has changed.
 	ForceUpdate bool `json:"force_update,omitempty"`
-	// By partner. It must be complete each time, because the service merges nothing.
+	// ChannelSetup has settings by partner. It must be complete each time, because the service
+	// merges nothing.
 	ChannelSetup map[string]map[string]any `json:"channel_setup,omitzero"`
-	// By section; the service keeps them for later jobs.
+	// OverrideSettings has settings by section. The service keeps them for later jobs.
 	OverrideSettings map[string]any `json:"override_settings,omitzero"`
-	// e-mail addresses of users with a role of their own.
+	// Editors are e-mail addresses of users with a role of their own.
 	Editors []string `json:"editors,omitzero"`
-	// The secret of purchase verification; it is in no error and no log.
+	// IOSPVSharedSecret is the secret of purchase verification; it is in no error and no log.
 	IOSPVSharedSecret string `json:"ios_pv_shared_secret,omitempty"`
 	Verification      bool   `json:"verification,omitempty"` // ask for iOS app verification
-	// Android, by store type such as huawei. A guess: the documents don't name the field.
+	// AdditionalStores has further stores of an Android app, by store type such as huawei. Its name
+	// is a guess, because the documents don't name the field.
 	AdditionalStores map[string]Store `json:"additional_stores,omitzero"`
 }
 
@@ -98,14 +100,15 @@ func (c *Client) UpdateApp(ctx context.Context, token string, app App) (CreatedA
 	return c.postApp(ctx, call{op: "update app " + opPart(token), path: []string{"app", token}, body: app})
 }
 
+// postApp sends an app and reads the app in the answer, if there is one.
 func (c *Client) postApp(ctx context.Context, q call) (created CreatedApp, err error) {
 	q.method, q.what = http.MethodPost, "an app with its ticket"
-	raw, err := anything(ctx, c, q)
+	raw, err := sendCall(ctx, c, q)
 	if err != nil {
 		return created, err
 	}
-	raw = inside(raw, appFields, "app", "application")
-	if list := elements(raw); len(list) == 1 {
+	raw = unwrap(raw, appFields, "app", "application")
+	if list := asList(raw); len(list) == 1 {
 		raw = list[0]
 	}
 	if Unmarshal(raw, &created) != nil {
@@ -147,7 +150,7 @@ func (c *Client) App(ctx context.Context, token string) (AppDetails, error) {
 // is an error.
 func (c *Client) oneApp(ctx context.Context, q call, meant func(AppDetails) bool) (AppDetails, error) {
 	q.what, q.absent = "an app", ErrNotManaged
-	raw, err := anything(ctx, c, q)
+	raw, err := sendCall(ctx, c, q)
 	if err != nil {
 		return AppDetails{}, err
 	}
@@ -177,9 +180,10 @@ func (c *Client) MoreApps(ctx context.Context, offset, limit int) ([]AppDetails,
 	return c.appList(ctx, url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}})
 }
 
+// appList lists apps with these parameters.
 func (c *Client) appList(ctx context.Context, query url.Values) ([]AppDetails, error) {
 	q := call{op: "list apps", path: []string{"apps", "list"}, query: query, what: "a list of apps"}
-	raw, err := anything(ctx, c, q)
+	raw, err := sendCall(ctx, c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -194,12 +198,12 @@ func (c *Client) appList(ctx context.Context, query url.Values) ([]AppDetails, e
 // objects, at any depth that is likely. An empty answer and null have no apps; ok is false for
 // anything else.
 func appsIn(raw json.RawMessage) (all []AppDetails, ok bool) {
-	raw = inside(raw, appFields, "app", "apps", "application", "applications")
+	raw = unwrap(raw, appFields, "app", "apps", "application", "applications")
 	switch {
 	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
 		return nil, true
 	case raw[0] == '[':
-		for _, item := range elements(raw) {
+		for _, item := range asList(raw) {
 			some, ok := appsIn(item)
 			if !ok {
 				return nil, false
@@ -207,7 +211,7 @@ func appsIn(raw json.RawMessage) (all []AppDetails, ok bool) {
 			all = append(all, some...)
 		}
 		return all, true
-	case raw[0] == '{' && hasAny(object(raw), appFields):
+	case raw[0] == '{' && hasAny(asObject(raw), appFields):
 		all = make([]AppDetails, 1)
 		err := Unmarshal(raw, &all[0])
 		all[0].AppToken = cmp.Or(all[0].AppToken, textOf(all[0].Unknown, "app_token", "token"))

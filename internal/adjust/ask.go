@@ -11,7 +11,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
-// ask sends a request to base_url: reports and app automation.
+// ask sends a request for reports or app automation to base_url, with the account and the token.
 func (c *Client) ask(ctx context.Context, r transport.Request) (Answer, error) {
 	if c.base == nil {
 		return Answer{}, &Error{Op: r.Op,
@@ -31,25 +31,25 @@ func (c *Client) ask(ctx context.Context, r transport.Request) (Answer, error) {
 	return c.transport.Do(ctx, r)
 }
 
-// reports returns the address of an endpoint of the reports, or "" without a base_url; ask refuses
-// the request then.
-func (c *Client) reports(endpoint string) string {
+// reportsURL returns the address of an endpoint of the reports, or "" without a base_url; ask
+// refuses the request then.
+func (c *Client) reportsURL(endpoint string) string {
 	if c.base == nil {
 		return ""
 	}
 	return c.base.String() + "/reports-service/" + endpoint
 }
 
-// answerLimit is the most that is kept of one answer in memory.
+// answerLimit is the most bytes of one answer that are kept in memory.
 const answerLimit = 64 << 20
 
-// A limited reader fails once it has read left bytes, so that no answer fills the memory.
-type limited struct {
+// A limitedReader fails once it has read left bytes, so that no answer fills the memory.
+type limitedReader struct {
 	from io.Reader
 	left int64
 }
 
-func (l *limited) Read(p []byte) (int, error) {
+func (l *limitedReader) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, fmt.Errorf("the answer is longer than %d MiB", answerLimit>>20)
 	}
@@ -58,23 +58,24 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A beginning keeps the first bytes that are written to it, to show in an error how an unreadable
-// answer begins.
-type beginning struct{ text []byte }
+// A prefixWriter keeps the first bytes that are written to it, to show in an error how an
+// unreadable answer begins.
+type prefixWriter struct{ text []byte }
 
-func (b *beginning) Write(p []byte) (int, error) {
+func (b *prefixWriter) Write(p []byte) (int, error) {
 	b.text = append(b.text, p[:min(len(p), 160-len(b.text))]...)
 	return len(p), nil
 }
 
-// fetchJSON sends r and reads one JSON value; Answer.Empty and the zero value stand for 204.
+// fetchJSON sends r and reads one JSON value, which errors call what. A 204 gives the zero value,
+// and Answer.Empty.
 func fetchJSON[T any](ctx context.Context, c *Client, r transport.Request, what string) (T, Answer, error) {
 	var none, got T
 	r.Types, r.Never = []string{"application/json", "text/json", "text/plain", "application/octet-stream"}, "<"
 	r.Read = func(from io.Reader) error {
 		var whole T // of this attempt alone
-		var begin beginning
-		d := json.NewDecoder(io.TeeReader(&limited{from, answerLimit}, &begin))
+		var begin prefixWriter
+		d := json.NewDecoder(io.TeeReader(&limitedReader{from, answerLimit}, &begin))
 		if err := d.Decode(&whole); err != nil {
 			if !r.Private {
 				err = fmt.Errorf("%w; it begins with %q", err, begin.text)

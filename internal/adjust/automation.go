@@ -23,6 +23,7 @@ var errAutomationAuth = &transport.Refusal{Text: "check service.token, that its 
 // numbers may, and nothing that leads to another endpoint.
 func pathPart(s string) bool { return len(s) <= 128 && pathWord().MatchString(s) }
 
+// pathWord matches a text of characters that need no escape in a path.
 var pathWord = lazy.Regexp(`^[A-Za-z0-9_-]+$`)
 
 // A call is one request to app automation.
@@ -31,14 +32,14 @@ type call struct {
 	method string     // default GET
 	path   []string   // below /app-automation
 	query  url.Values // may be nil
-	body   any        // sent as JSON; nil: none
+	body   any        // sent as JSON; nil for a request without a body
 	hidden []string   // values that no error and no log may show
 	what   string     // what the answer should be, such as "an app"
 	absent error      // the error when something isn't there; default ErrNotFound
 }
 
-// automation makes the request of a call.
-func (c *Client) automation(q call) (transport.Request, error) {
+// automationRequest makes the request of a call.
+func (c *Client) automationRequest(q call) (transport.Request, error) {
 	r := transport.Request{
 		Op: q.op, Method: q.method, Hidden: q.hidden, Private: true, FirstByte: automationWait,
 		Credential: &transport.Credential{Denied: errAutomationAuth},
@@ -102,6 +103,7 @@ func isAbsence(status int, words string) bool {
 	return status == http.StatusNotFound || status == http.StatusBadRequest && notFound().MatchString(words)
 }
 
+// notFound matches the words of a 400 about something that isn't there.
 var notFound = lazy.Regexp(`(?i)\bnot found\b`)
 
 // opPart returns a piece of a path as it may stand in an error: "?" if it isn't a valid one.
@@ -125,11 +127,12 @@ func secretsIn(body []byte) []string {
 	if json.Unmarshal(body, &v) != nil {
 		return nil
 	}
-	return long(leaves(nil, v, false))
+	return withoutShort(appendTexts(nil, v, false))
 }
 
-// long leaves short secrets out, because hiding them would blot out unrelated words of an error.
-func long(secrets []string) []string {
+// withoutShort leaves short secrets out, because hiding them would blot out unrelated words of an
+// error.
+func withoutShort(secrets []string) []string {
 	return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 4 })
 }
 
@@ -139,11 +142,12 @@ func textsOf(data string) []string {
 	if json.Unmarshal([]byte(data), &v) != nil {
 		v = data
 	}
-	return leaves([]string{}, v, true)
+	return appendTexts([]string{}, v, true)
 }
 
-// leaves adds to found the texts below v that are secrets, or every text if all is true.
-func leaves(found []string, v any, all bool) []string {
+// appendTexts appends to found the texts in a JSON value: every text if all is true, or else those
+// in fields that secretName matches and appToken doesn't.
+func appendTexts(found []string, v any, all bool) []string {
 	switch v := v.(type) {
 	case string:
 		if all {
@@ -151,11 +155,11 @@ func leaves(found []string, v any, all bool) []string {
 		}
 	case []any:
 		for _, item := range v {
-			found = leaves(found, item, all)
+			found = appendTexts(found, item, all)
 		}
 	case map[string]any:
 		for name, item := range v {
-			found = leaves(found, item, all || secretName().MatchString(name) && !appToken().MatchString(name))
+			found = appendTexts(found, item, all || secretName().MatchString(name) && !appToken().MatchString(name))
 		}
 	}
 	return found

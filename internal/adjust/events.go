@@ -13,7 +13,7 @@ import (
 
 // An EventsQuery narrows the list of events; its zero value asks for all that the token may see.
 type EventsQuery struct {
-	Contains      string   // the whole slug, or a part of the name
+	Contains      string   // only events with this slug, or with this text in their name
 	AppTokens     []string // only events of these apps
 	TokensMapping bool     // fill Event.TokensByApp
 }
@@ -39,7 +39,7 @@ func (c *Client) Events(ctx context.Context, q EventsQuery) ([]Event, error) {
 	if q.Contains != "" {
 		v.Set("events__contains", q.Contains)
 	}
-	if err := set(v, "app_token__in", q.AppTokens); err != nil {
+	if err := setList(v, "app_token__in", q.AppTokens); err != nil {
 		return nil, &Error{Op: "events", Err: err}
 	}
 	if q.TokensMapping {
@@ -96,9 +96,9 @@ func (e *Event) narrow(apps []string) {
 	})
 }
 
-// fetchReport asks an endpoint of the reports for one JSON value; its zero value stands for 204.
+// fetchReport asks an endpoint of the reports for one JSON value. A 204 gives the zero value.
 func fetchReport[T any](ctx context.Context, c *Client, endpoint string, v url.Values, what string) (T, error) {
-	at := c.reports(endpoint)
+	at := c.reportsURL(endpoint)
 	if len(v) > 0 {
 		at += "?" + v.Encode()
 	}

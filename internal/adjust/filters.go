@@ -18,7 +18,7 @@ type Filter struct {
 	Description string `json:"description"`
 }
 
-// UnmarshalJSON reads an item. A number serves as an ID too, and null as no text.
+// UnmarshalJSON reads an item. The ID may be a text or a number; null is read as no ID.
 func (f *Filter) UnmarshalJSON(b []byte) (err error) {
 	type fields Filter
 	item := struct {
@@ -44,9 +44,9 @@ func (f *Filter) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// FiltersData lists what the service itself says of its metrics and other vocabularies, by name of
-// the list asked for: overview_metrics, cohort_metrics, event_metrics, cost_metrics, skad_metrics,
-// dimensions, apps, currencies and others; nil when there is nothing (204).
+// FiltersData returns lists of the service's metrics and of other values that reports take, by the
+// names of the lists: overview_metrics, cohort_metrics, event_metrics, cost_metrics, skad_metrics,
+// dimensions, apps, currencies and others. The result is nil when there is nothing (204).
 //
 // The endpoint isn't in the document that this client follows; the source is the service's OpenAPI
 // file of June 2024. Nothing may depend on the endpoint.
@@ -55,7 +55,7 @@ func (c *Client) FiltersData(ctx context.Context, filters []string) (map[string]
 	if len(filters) == 0 {
 		return nil, &Error{Op: "filters_data", Err: errors.New("no list is named, such as overview_metrics")}
 	}
-	if err := set(v, "required_filters", filters); err != nil {
+	if err := setList(v, "required_filters", filters); err != nil {
 		return nil, &Error{Op: "filters_data", Err: err}
 	}
 	return fetchReport[map[string][]Filter](ctx, c, "filters_data", v, "an object of lists")

@@ -98,7 +98,7 @@ func TestJoinedRowsAreBounded(t *testing.T) {
 			q.Splittable = splittable
 			c, _ := open(t, play(sameCells("2026-01-01,a=1"), sameCells("2026-01-02,a=2")),
 				func(o *Options) { o.MaxURL = 3000 })
-			c.mostHeld = 2*102*amountSize - 1 // one row fits, and two don't
+			c.mostHeldBytes = 2*102*amountSize - 1 // one row fits, and two don't
 			if _, _, err := fetch(t.Context(), c, q); errors.Is(err, ErrTooSlow) != splittable || !splittable &&
 				err != nil {
 				t.Errorf("splittable %t: %v", splittable, err)
@@ -151,7 +151,7 @@ func TestGroupsOfAppsAndMetrics(t *testing.T) {
 	parts, err := partsOf(q)
 	pairs := map[string]int{}
 	for _, p := range parts {
-		one := q.piece(piece{part: p})
+		one := q.pieceQuery(piece{part: p})
 		one.From, one.Until = q.From, q.Until
 		if query, err := one.Encode(); err != nil || len(query) > 3000 {
 			t.Errorf("%d bytes, %v", len(query), err)

@@ -16,19 +16,25 @@ const UsualMaxURL = 6000
 // A part is what one address has room for: some of the apps, and some of the metrics.
 type part struct{ apps, metrics []string }
 
-// parts cuts the lists of apps and of metrics so that each address, with its query, has at most so
-// many bytes. It returns a single part if everything fits, if the metrics can't be cut, and if
-// neither list is what makes the address long. The error says that the apps can't be asked for in
-// groups.
+// parts cuts the lists of apps and of metrics into groups, so that each address, with its query,
+// has at most so many bytes. It returns a part for each pair of groups, or a single part if:
+//   - everything fits in one address;
+//   - the query has a DatePeriod;
+//   - the metrics need cutting, and rows of groups of them couldn't be joined;
+//   - neither list is what makes the address long.
+//
+// It returns an error if the apps need cutting, and answers for groups of them can't be added.
 func (q ReportQuery) parts(address, query string, most int) (list []part, err error) {
+	// Work out the room for both lists together, and how much of it each would need.
 	size := most - len(address)
 	apps := q.Filters[appTokenIn]
 	joinable := len(q.Sort)+len(q.Index) == 0 && q.PeriodOverPeriod == "" && !q.ReadableNames
-	ofApps, ofMetrics := escaped(apps), escaped(q.Metrics)
+	ofApps, ofMetrics := escapedSize(apps), escapedSize(q.Metrics)
 	room := size - len(query) + ofApps + ofMetrics
 	if len(query) <= size || q.DatePeriod != "" || room < size/2 {
 		return []part{{apps, q.Metrics}}, nil
 	}
+	// The metrics get half of the room, or more if the apps need less than half.
 	groups := [][]string{q.Metrics}
 	switch forMetrics := max(room/2, room-ofApps); {
 	case ofMetrics <= forMetrics:
@@ -38,6 +44,7 @@ func (q ReportQuery) parts(address, query string, most int) (list []part, err er
 	default:
 		return []part{{apps, q.Metrics}}, nil
 	}
+	// The apps get the rest.
 	lists := inGroups(apps, room-ofMetrics)
 	if len(lists) > 1 && !q.Summable && !slices.Contains(q.Dimensions, "app_token") {
 		return nil, fmt.Errorf("the list of %d apps makes an address of %d bytes, and max_url is %d: add app_token "+
@@ -58,7 +65,7 @@ func (q ReportQuery) parts(address, query string, most int) (list []part, err er
 func inGroups(list []string, size int) (groups [][]string) {
 	left := 0
 	for i, value := range list {
-		taken := escaped(list[i : i+1])
+		taken := escapedSize(list[i : i+1])
 		if left -= taken; left < 0 {
 			groups, left = append(groups, nil), size-taken
 		}
@@ -70,8 +77,8 @@ func inGroups(list []string, size int) (groups [][]string) {
 	return groups
 }
 
-// escaped returns the bytes that a list takes in an address.
-func escaped(list []string) (size int) {
+// escapedSize returns the bytes that a list takes in an address.
+func escapedSize(list []string) (size int) {
 	for _, value := range list {
 		size += len(url.QueryEscape(value)) + 1
 	}

@@ -14,14 +14,13 @@ import (
 	"cloud.google.com/go/civil"
 )
 
-// A ReportQuery is everything that can change a report's numbers, said in full: the service's
-// defaults have changed before (attribution_types did in July 2026), so nothing that has a default
-// is left to them.
+// A ReportQuery has everything that can change a report's numbers. It leaves nothing to a default
+// of the service, because those have changed before: that of attribution_types did in July 2026.
 type ReportQuery struct {
 	Dimensions, Metrics []string   // slugs, in column order; at least one of each
-	From, Until         civil.Date // half open: [From, Until); or else DatePeriod
-	DatePeriod          string     // the service's own text, both ends included: -7d:-1d, last_week
-	UTCOffset           string     // ±HH:MM; or else TimezoneID or Zone
+	From, Until         civil.Date // the days from From until before Until; both zero with a DatePeriod
+	DatePeriod          string     // the days in the service's own form, both ends included: -7d:-1d, last_week
+	UTCOffset           string     // ±HH:MM; exactly one of UTCOffset, TimezoneID and Zone is set
 	TimezoneID          string     // the service's number of a zone
 	HourBetween         string     // hours back from now, such as -10h:-0h; sent when not empty
 
@@ -38,18 +37,18 @@ type ReportQuery struct {
 	// and not in another's. Other metrics are empty in such a row.
 	ZeroWhenAbsent []string
 
-	Currency         string // ISO 4217; may be empty beside a DatePeriod, for the account's own
+	Currency         string // ISO 4217; with a DatePeriod it may be empty, which means the account's own currency
 	PeriodOverPeriod string // previous_week and such; sent when not empty
 
-	// Parameters has the values of parameters that are sent as they stand, by name, such as
-	// attribution_types. Those listed in needed must be there. One without values isn't sent.
+	// Parameters has further parameters with their values, by name, such as attribution_types.
+	// Those listed in requiredParameters must be there. One without values isn't sent.
 	Parameters map[string][]string
 
 	// Filters has values by parameter, which is a dimension or metric, two underscores and one of
 	// Operators. The two that compare with a list, in and not_in, take many values; the others one.
 	Filters map[string][]string
 
-	Sort          []string // columns, a leading - for falling order; empty: the dimensions, dates first
+	Sort          []string // columns, a leading - for falling order; default: the dimensions, dates first
 	Index         []string // dimensions; sent when not empty
 	ReadableNames bool     // a header of names for people instead of slugs
 	FormatDates   bool     // dates as the service likes them instead of ISO 8601
@@ -63,14 +62,15 @@ var Operators = []string{
 	"lt", "lte", "gt", "gte", "eq", "ne",
 }
 
-// needed are the parameters that every query has, because the service has a default of its own for
-// each.
-var needed = []string{
+// requiredParameters are the parameters that every query has, because the service has a default of
+// its own for each.
+var requiredParameters = []string{
 	"cohort_maturity", "attribution_types", "attribution_source", "reattributed", "iap_revenue_mode", "ad_spend_mode",
 	"sandbox",
 }
 
-// period returns the service's date_period, which includes both its ends. No other code makes one.
+// period returns the service's date_period, which includes both its ends. Only this function makes
+// one.
 func (q ReportQuery) period() string {
 	if q.DatePeriod != "" {
 		return q.DatePeriod
@@ -86,6 +86,7 @@ func (q ReportQuery) Encode() (string, error) {
 	return strings.ReplaceAll(v.Encode(), "%2C", ","), err
 }
 
+// values returns the parameters of the query, or an error if one is missing or contradicts another.
 func (q ReportQuery) values() (url.Values, error) {
 	v := url.Values{}
 	if err := q.checkPeriod(); err != nil {
@@ -104,22 +105,23 @@ func (q ReportQuery) values() (url.Values, error) {
 	}{
 		{"dimensions", q.Dimensions, true},
 		{"metrics", q.Metrics, true},
-		{"currency", one(q.Currency), q.DatePeriod == ""},
+		{"currency", listOf(q.Currency), q.DatePeriod == ""},
 		{"sort", q.order(), true},
-		{"hour__between", one(q.HourBetween), false},
-		{"period_over_period", one(q.PeriodOverPeriod), false},
+		{"hour__between", listOf(q.HourBetween), false},
+		{"period_over_period", listOf(q.PeriodOverPeriod), false},
 		{"index", q.Index, false},
 	} {
 		if p.required && len(p.values) == 0 || slices.Contains(p.values, "") {
 			return nil, fmt.Errorf("the query has no %s", p.name)
 		}
-		if err := set(v, p.name, p.values); err != nil {
+		if err := setList(v, p.name, p.values); err != nil {
 			return nil, err
 		}
 	}
 	return v, errors.Join(q.setParameters(v), q.setFilters(v))
 }
 
+// checkPeriod returns an error unless the query has either days or a DatePeriod.
 func (q ReportQuery) checkPeriod() error {
 	switch {
 	case q.DatePeriod == "" && (!q.From.IsValid() || !q.Until.IsValid() || !q.From.Before(q.Until)):
@@ -134,9 +136,9 @@ func (q ReportQuery) checkPeriod() error {
 	return nil
 }
 
-// setZone sets one zone, because it isn't documented which of two the service would prefer. A query
-// that is asked for in pieces is never sent as a whole. Its encoding only names the whole report,
-// and has the zone by name.
+// setZone adds the query's zone to v. More than one zone is an error, because it isn't documented
+// which of two the service would prefer. A query that is asked for in pieces is never sent as a
+// whole. Its encoding only names the whole report, and has the zone by name.
 func (q ReportQuery) setZone(v url.Values) error {
 	if q.Zone != nil {
 		if q.UTCOffset+q.TimezoneID != "" {
@@ -164,8 +166,9 @@ func (q ReportQuery) setZone(v url.Values) error {
 	return nil
 }
 
+// setParameters adds Parameters to v.
 func (q ReportQuery) setParameters(v url.Values) error {
-	for _, name := range needed {
+	for _, name := range requiredParameters {
 		if len(q.Parameters[name]) == 0 {
 			return fmt.Errorf("the query has no %s", name)
 		}
@@ -174,13 +177,14 @@ func (q ReportQuery) setParameters(v url.Values) error {
 		if slices.Contains(q.Parameters[name], "") {
 			return fmt.Errorf("the query has an empty %s", name)
 		}
-		if err := set(v, name, q.Parameters[name]); err != nil {
+		if err := setList(v, name, q.Parameters[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// setFilters adds Filters to v.
 func (q ReportQuery) setFilters(v url.Values) error {
 	for name, values := range q.Filters {
 		if len(values) == 0 {
@@ -196,7 +200,7 @@ func (q ReportQuery) setFilters(v url.Values) error {
 			return fmt.Errorf("filter %q: the service has no comparison %q, only %s", name, operator,
 				strings.Join(Operators, ", "))
 		case operator == "in" || operator == "not_in":
-			if err := set(v, name, values); err != nil {
+			if err := setList(v, name, values); err != nil {
 				return err
 			}
 		case len(values) > 1:
@@ -208,8 +212,9 @@ func (q ReportQuery) setFilters(v url.Values) error {
 	return nil
 }
 
-// set joins a list the only way the service knows: by commas that nothing can escape.
-func set(v url.Values, name string, values []string) error {
+// setList adds a parameter with a list of values to v, joined by commas. The service knows no other
+// form, and no escape for a comma in a value. An empty list isn't added.
+func setList(v url.Values, name string, values []string) error {
 	for _, s := range values {
 		if strings.Contains(s, ",") {
 			return fmt.Errorf("%s: the value %q holds a comma, which the service would take for two values", name, s)
@@ -221,8 +226,8 @@ func set(v url.Values, name string, values []string) error {
 	return nil
 }
 
-// one returns a list of the value, or nil if it is empty.
-func one(value string) []string {
+// listOf returns a list of the value, or nil if it is empty.
+func listOf(value string) []string {
 	if value == "" {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
-// ErrRejected means that the service answered 400 to a record of ad spend or of third-party
-// sharing: the service will never take that record.
+// ErrRejected means that the service will never take a record of ad spend or of third-party
+// sharing: it answered 400 or another status about the record alone, or the record is too long.
 var ErrRejected = errors.New("the record is refused")
 
 // A rejectedError is an ErrRejected with the service's reason.
@@ -25,8 +25,8 @@ func (e *rejectedError) Is(target error) bool { return target == ErrRejected }
 // Refusal returns why the service will never take the record.
 func (e *rejectedError) Refusal() string { return e.why }
 
-// rejected returns the error of a 400, and of other statuses that are about the record alone.
-func rejected(status int, words string) error { return &rejectedError{refusalOf(status, words)} }
+// newRejected returns the error of a 400, and of other statuses that are about the record alone.
+func newRejected(status int, words string) error { return &rejectedError{refusalOf(status, words)} }
 
 // refusalOf says in one line what was answered.
 func refusalOf(status int, words string) string {
@@ -42,8 +42,8 @@ type recordHost struct {
 	url        string
 	credential *transport.Credential
 
-	takesQuery atomic.Bool  // it refused a record as a form, and took it as a query
-	tries      atomic.Int32 // records that were refused both ways; mostQueries once a form was taken
+	takesQuery atomic.Bool  // the host refused a record as a form, and took it as a query
+	queryTries atomic.Int32 // how many records were refused both ways; mostQueries once a form was taken
 }
 
 // formHeader is the header of a record, except for the credential. It asks for answers that aren't

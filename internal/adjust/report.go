@@ -15,9 +15,9 @@ import (
 )
 
 // CSVReport asks for one report and hands each attempt's body, CSV in UTF-8 under a header of
-// slugs, to read. When the answer breaks half way the whole attempt is repeated: read must start
-// anew each time it is called, and what it made of an earlier call is void. Nothing is accepted
-// before read has returned nil and the end of the answer was seen. An error of read that isn't the
+// slugs, to read. When an answer breaks off, the whole attempt is repeated, so read must start anew
+// each time it is called, and discard what it made of an earlier call. An answer is accepted only
+// when read has returned nil and the end of the answer was reached. An error of read that isn't the
 // answer's fault ends the call at once. After a 204 the Answer is Empty, and read isn't called. For
 // a zone by name, and for more apps or metrics than an address has room for, read may get several
 // answers joined into one.
@@ -27,13 +27,13 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 	if err != nil {
 		return Answer{}, &Error{Op: op, Err: err}
 	}
-	address := c.reports("csv_report") + "?"
+	address := c.reportsURL("csv_report") + "?"
 	parts, err := q.parts(address, query, c.maxURL)
 	if err != nil {
 		return Answer{}, &Error{Op: op, Err: err, AnyDays: true}
 	}
 	if len(parts) > 1 || q.Zone != nil && q.Offset() == "" {
-		return c.inPieces(ctx, q, parts, read)
+		return c.fetchPieces(ctx, q, parts, read)
 	}
 	a, err := c.ask(ctx, transport.Request{
 		Op: op, URL: address + query,
@@ -64,6 +64,7 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 	return a, err
 }
 
+// csvTypes are the content types that a file of CSV may have.
 var csvTypes = []string{"text/csv", "application/csv", "text/comma-separated-values", "text/plain",
 	"application/octet-stream"}
 
@@ -91,17 +92,17 @@ func refusedQuery(message string) bool {
 func refusedMetric(message string, asked []string) string {
 	if m := unsupportedMetric().FindStringSubmatch(message); m != nil {
 		word, _, _ := strings.Cut(m[1], " ")
-		return named(m[1], word, asked)
+		return namedMetric(m[1], word, asked)
 	}
 	if m := lostEvent().FindStringSubmatch(message); m != nil {
-		return named(m[1], m[1][strings.LastIndex(m[1], " ")+1:], asked)
+		return namedMetric(m[1], m[1][strings.LastIndex(m[1], " ")+1:], asked)
 	}
 	return ""
 }
 
-// named returns the metric that a text is about: of those asked for the one that the text names
-// first, or else one that belongs to the event whose slug is word, or else word itself.
-func named(text, word string, asked []string) string {
+// namedMetric returns the metric that a text is about: of those asked for the one that the text
+// names first, or else one that belongs to the event whose slug is word, or else word itself.
+func namedMetric(text, word string, asked []string) string {
 	first, at := "", len(text)
 	for _, slug := range asked {
 		where := regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(slug) + `(?:\W|$)`).FindStringIndex(text)

@@ -61,9 +61,10 @@ func (h *Hidden) UnmarshalJSON(b []byte) error {
 
 // Outdated says which SDK secrets RevokeOutdatedSecrets revokes.
 type Outdated struct {
-	// Secrets of versions below this one are revoked; 0: the service's default, 3.
+	// MinActiveVersion is the lowest version whose secrets aren't revoked. 0 leaves it to the
+	// service, whose default is 3.
 	MinActiveVersion int `json:"min_active_version,omitempty"`
-	// Revoke them even if no active secret is left, which the service refuses otherwise.
+	// Force revokes them even if no active secret is left, which the service refuses otherwise.
 	Force bool `json:"force,omitempty"`
 }
 
@@ -101,19 +102,19 @@ func (c *Client) ReactivateSecret(ctx context.Context, token, id, scope string) 
 // all versions, a bare list, or have none at all.
 func (c *Client) secretsCall(ctx context.Context, q call) (s Secrets, err error) {
 	q.method, q.what = http.MethodPost, "an object of secrets"
-	raw, err := anything(ctx, c, q)
+	raw, err := sendCall(ctx, c, q)
 	if err != nil {
 		return s, err
 	}
-	raw = inside(raw, []string{"combined_secrets", "secrets", "revoked"})
-	switch o := object(raw); {
+	raw = unwrap(raw, []string{"combined_secrets", "secrets", "revoked"})
+	switch o := asObject(raw); {
 	case o == nil:
 		err = Unmarshal([]byte(cmp.Or(string(raw), "[]")), &s.Combined.Secrets)
 	case !hasAny(o, []string{"combined_secrets"}) && hasAny(o, []string{"secrets"}):
 		err = Unmarshal(raw, &s.Combined)
 	default:
 		err = Unmarshal(raw, &s)
-		if list := elements(field(o, "combined_secrets")); list != nil {
+		if list := asList(field(o, "combined_secrets")); list != nil {
 			err = Unmarshal(field(o, "combined_secrets"), &s.Combined.Secrets)
 		}
 	}

@@ -22,7 +22,7 @@ func (c *Client) Settings(ctx context.Context, token string, sections ...string)
 		op: "read settings of app " + opPart(token), path: []string{"app", token, "settings"},
 		query: url.Values{"sections": sections}, what: "an object of sections",
 	}
-	raw, err := anything(ctx, c, q)
+	raw, err := sendCall(ctx, c, q)
 	switch {
 	case err != nil:
 		return nil, err
@@ -30,7 +30,7 @@ func (c *Client) Settings(ctx context.Context, token string, sections ...string)
 		return nil, q.unclear(raw)
 	}
 	for range 2 {
-		if o := object(raw); len(o) == 1 {
+		if o := asObject(raw); len(o) == 1 {
 			for _, around := range []string{"settings", "sections", "data", "result"} {
 				if v := bytes.TrimSpace(field(o, around)); len(v) > 0 && (v[0] == '{' || v[0] == '[') {
 					raw = v
@@ -39,11 +39,11 @@ func (c *Client) Settings(ctx context.Context, token string, sections ...string)
 		}
 	}
 	all := map[string]json.RawMessage{}
-	for name, section := range object(raw) {
+	for name, section := range asObject(raw) {
 		all[strings.ToLower(name)] = section
 	}
 	switch {
-	case len(all) > 0 || len(elements(raw)) == 0:
+	case len(all) > 0 || len(asList(raw)) == 0:
 	case len(sections) == 1:
 		all[sections[0]] = raw
 	default:
@@ -57,7 +57,7 @@ func (c *Client) Settings(ctx context.Context, token string, sections ...string)
 // are guesses, and so are the columns. w gets the whole answer or nothing; an answer of more than
 // answerLimit bytes is an error. Nothing matching (204) writes nothing.
 func (c *Client) SettingsCSV(ctx context.Context, w io.Writer, tokens, sections []string) error {
-	r, err := c.automation(call{
+	r, err := c.automationRequest(call{
 		op: "export settings", path: []string{"settings", "csv"}, query: url.Values{"app_tokens": tokens,
 			"sections": sections},
 	})
@@ -68,7 +68,7 @@ func (c *Client) SettingsCSV(ctx context.Context, w io.Writer, tokens, sections 
 	var whole []byte
 	r.Read = func(from io.Reader) error {
 		var err error
-		whole, err = io.ReadAll(&limited{from, answerLimit})
+		whole, err = io.ReadAll(&limitedReader{from, answerLimit})
 		return err
 	}
 	if _, err := c.ask(ctx, r); err != nil {
@@ -83,8 +83,9 @@ func (c *Client) SettingsCSV(ctx context.Context, w io.Writer, tokens, sections 
 // SignatureSettings are an Android app's settings of SDK signatures. The service's documents show
 // no payload; the names are those of its answers elsewhere, or guesses.
 type SignatureSettings struct {
-	EnforceInstallSigning *bool `json:"enforce_install_signing,omitempty"` // nil: as it is
-	// SHA-1 of certificates, 20 bytes such as C4:BD:07:...; nil: as they are.
+	EnforceInstallSigning *bool `json:"enforce_install_signing,omitempty"` // nil leaves the setting as it is
+	// AndroidFingerprints are SHA-1 digests of certificates, 20 bytes such as C4:BD:07:.... nil
+	// leaves them as they are.
 	AndroidFingerprints []string `json:"android_fingerprints,omitzero"`
 	// Unknown holds the fields of an answer that this version doesn't know.
 	Unknown map[string]json.RawMessage `json:"-"`
@@ -100,14 +101,14 @@ func (s SignatureSettings) Empty() bool {
 // values, and the same values twice are the same.
 func (c *Client) UpdateSignature(ctx context.Context, token string, s SignatureSettings) (now SignatureSettings,
 	err error) {
-	raw, err := anything(ctx, c, call{
+	raw, err := sendCall(ctx, c, call{
 		op: "update signature of app " + opPart(token), method: http.MethodPatch,
 		path: []string{"app", token, "signature"}, body: s, what: "signature settings",
 	})
 	if err != nil {
 		return now, err
 	}
-	raw = inside(raw, []string{"enforce_install_signing", "android_fingerprints"}, "signature", "settings", "app")
+	raw = unwrap(raw, []string{"enforce_install_signing", "android_fingerprints"}, "signature", "settings", "app")
 	if Unmarshal(raw, &now) != nil {
 		return SignatureSettings{}, nil
 	}

@@ -37,10 +37,10 @@ func Unclear(err error) bool {
 	return e.Status >= 400 || errors.Is(err, ErrUnclear)
 }
 
-// anything sends a call and returns its answer: an object or a list of any shape, null, or nothing
+// sendCall sends a call and returns its answer: an object or a list of any shape, null, or nothing
 // when it is empty (204). No endpoint answers with a plain value, so that one is Unclear.
-func anything(ctx context.Context, c *Client, q call) (json.RawMessage, error) {
-	r, err := c.automation(q)
+func sendCall(ctx context.Context, c *Client, q call) (json.RawMessage, error) {
+	r, err := c.automationRequest(q)
 	if err != nil {
 		return nil, err
 	}
@@ -61,17 +61,18 @@ func (q call) unclear(raw json.RawMessage, more ...string) error {
 	return e
 }
 
+// shapeOf says in words what kind of JSON value raw is.
 func shapeOf(raw json.RawMessage) string {
 	switch {
 	case len(raw) == 0:
 		return "empty"
 	case bytes.Equal(raw, []byte("null")):
 		return "null"
-	case raw[0] == '[' && len(elements(raw)) == 0:
+	case raw[0] == '[' && len(asList(raw)) == 0:
 		return "an empty list"
 	case raw[0] == '[':
 		return "a list of something else"
-	case raw[0] == '{' && len(object(raw)) == 0:
+	case raw[0] == '{' && len(asObject(raw)) == 0:
 		return "an empty object"
 	case raw[0] == '{':
 		return "an object of something else"
@@ -79,29 +80,29 @@ func shapeOf(raw json.RawMessage) string {
 	return "a plain value"
 }
 
-// object returns raw as an object, or nil if it is none.
-func object(raw json.RawMessage) (o map[string]json.RawMessage) {
+// asObject returns raw as an object, or nil if it is none.
+func asObject(raw json.RawMessage) (o map[string]json.RawMessage) {
 	if json.Unmarshal(raw, &o) != nil {
 		return nil
 	}
 	return o
 }
 
-// elements returns raw as a list, or nil if it is none.
-func elements(raw json.RawMessage) (list []json.RawMessage) {
+// asList returns raw as a list, or nil if it is none.
+func asList(raw json.RawMessage) (list []json.RawMessage) {
 	if json.Unmarshal(raw, &list) != nil {
 		return nil
 	}
 	return list
 }
 
-// inside unwraps an answer, up to three times: if raw is an object with none of the answer's own
+// unwrap unwraps an answer, up to three times: if raw is an object with none of the answer's own
 // fields, it goes on with the object or list in one of raw's other fields. These are names, then
 // data, result, results and items; the first that raw has is taken.
-func inside(raw json.RawMessage, own []string, names ...string) json.RawMessage {
+func unwrap(raw json.RawMessage, own []string, names ...string) json.RawMessage {
 	names = append(names, "data", "result", "results", "items")
 	for range 3 {
-		o := object(raw)
+		o := asObject(raw)
 		if o == nil || hasAny(o, own) {
 			return raw
 		}
@@ -120,6 +121,7 @@ func inside(raw json.RawMessage, own []string, names ...string) json.RawMessage 
 	return raw
 }
 
+// hasAny reports whether an object has one of these fields.
 func hasAny(o map[string]json.RawMessage, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return field(o, name) != nil })
 }
@@ -147,11 +149,12 @@ func keyOf(o map[string]json.RawMessage, name string) string {
 //   - A value that doesn't fit its field is left out.
 //   - A number that is read into an any becomes a json.Number.
 //   - The field Unknown, where a struct has one, gets all fields that weren't read.
-func Unmarshal(raw []byte, v any) error { return read(raw, reflect.ValueOf(v).Elem()) }
+func Unmarshal(raw []byte, v any) error { return readValue(raw, reflect.ValueOf(v).Elem()) }
 
-func read(raw []byte, v reflect.Value) error {
+// readValue does Unmarshal's work for one value.
+func readValue(raw []byte, v reflect.Value) error {
 	_, own := v.Addr().Interface().(json.Unmarshaler)
-	if all := object(raw); all != nil && v.Kind() == reflect.Struct && !own {
+	if all := asObject(raw); all != nil && v.Kind() == reflect.Struct && !own {
 		readFields(all, v)
 		return nil
 	}
@@ -161,23 +164,24 @@ func read(raw []byte, v reflect.Value) error {
 	if err == nil || own {
 		return err
 	}
-	list := elements(raw)
+	list := asList(raw)
 	switch {
 	case v.Kind() == reflect.Slice && list != nil:
 		v.Set(reflect.MakeSlice(v.Type(), len(list), len(list)))
 		for i, item := range list {
-			if err := read(item, v.Index(i)); err != nil {
+			if err := readValue(item, v.Index(i)); err != nil {
 				return err
 			}
 		}
 		return nil
-	case v.Kind() == reflect.String && list == nil && object(raw) == nil:
+	case v.Kind() == reflect.String && list == nil && asObject(raw) == nil:
 		v.SetString(string(raw))
 		return nil
 	}
 	return err
 }
 
+// readFields reads the fields of an object into those of a struct, by their json tags.
 func readFields(all map[string]json.RawMessage, v reflect.Value) {
 	v.SetZero()
 	for i := range v.NumField() {
@@ -187,7 +191,7 @@ func readFields(all map[string]json.RawMessage, v reflect.Value) {
 		if !ok {
 			continue
 		}
-		if read(raw, v.Field(i)) != nil {
+		if readValue(raw, v.Field(i)) != nil {
 			v.Field(i).SetZero()
 			continue
 		}

@@ -82,6 +82,7 @@ func (c *Client) ShareThirdParty(ctx context.Context, s Sharing) (Answer, error)
 	})
 }
 
+// sharingOp begins the errors of ShareThirdParty.
 const sharingOp = "third_party_sharing"
 
 // errSharingAuth is ErrAuth in the words of third-party sharing.
@@ -120,9 +121,10 @@ func sharingError(status int, words string) error {
 	default:
 		return nil
 	}
-	return rejected(status, words)
+	return newRejected(status, words)
 }
 
+// form returns the record as a form.
 func (s Sharing) form() string {
 	fields := make([]formField, 0, 7)
 	fields = append(fields, formField{"s2s", "1"}) // always, says the service

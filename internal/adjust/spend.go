@@ -103,12 +103,13 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 	r.Body = form
 	a, err := c.post(ctx, c.spend, r)
 	if err == nil {
-		c.spend.tries.Store(mostQueries)
+		c.spend.queryTries.Store(mostQueries)
 	}
 	var e *Error
 	// The 401 may mean that the service didn't read the form, which holds the key.
 	unread := c.spend.credential.Parameter != "" && errors.As(err, &e) && e.Status == http.StatusUnauthorized
-	if !unread && !errors.Is(err, ErrRejected) || errors.Is(err, ErrDuplicate) || c.spend.tries.Load() >= mostQueries {
+	if !unread && !errors.Is(err, ErrRejected) || errors.Is(err, ErrDuplicate) ||
+		c.spend.queryTries.Load() >= mostQueries {
 		return a, err
 	}
 	r.Body = ""
@@ -122,7 +123,7 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 	case errors.Is(failed, ErrAuth): // the query was read, and a person has to correct the credential
 	case errors.As(failed, &e) && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests &&
 		!errors.Is(failed, ErrUnknown):
-		c.spend.tries.Add(1)
+		c.spend.queryTries.Add(1)
 		return a, err
 	}
 	return second, failed
@@ -137,6 +138,8 @@ var (
 		`(?i)\bcost[_ ]?id\b|\b(no|unknown) (such |known )?(engagement|click|impression)\b|\b(engagement|click|impression) (is |was )?(not |un)(found|known)\b`)
 )
 
+// spendError returns the error of an answer whose words say what became of the record, or nil for
+// any other answer.
 func spendError(status int, words string) error {
 	switch status {
 	case http.StatusConflict:
@@ -152,9 +155,10 @@ func spendError(status int, words string) error {
 	default:
 		return nil
 	}
-	return rejected(status, words)
+	return newRejected(status, words)
 }
 
+// form returns the record as a form.
 func (s Spend) form() string {
 	return formOf(formField{"cost_type", s.Type}, formField{"cost_currency", s.Currency},
 		formField{"cost_amount", s.Amount},

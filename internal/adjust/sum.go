@@ -14,16 +14,18 @@ import (
 )
 
 // A sum adds up rows that have the same dimensions and metrics, and joins rows that have the same
-// dimensions and other metrics. It holds all of them in memory; see mostHeld.
+// dimensions and other metrics. It holds all of them in memory; see mostHeldBytes.
 type sum struct {
-	q    ReportQuery
-	rows map[string]*sumRow
-	keys []string // in the order in which they came
-	held int      // bytes, roughly
-	most int      // bytes that may be held of a query that can be split
+	query     ReportQuery
+	rows      map[string]*sumRow
+	keys      []string // of rows, in the order in which they came
+	heldBytes int      // bytes, roughly
+	maxBytes  int      // bytes that may be held of a query that can be split
 }
 
-func newSum(q ReportQuery, most int) *sum { return &sum{q: q, rows: map[string]*sumRow{}, most: most} }
+func newSum(q ReportQuery, most int) *sum {
+	return &sum{query: q, rows: map[string]*sumRow{}, maxBytes: most}
+}
 
 // A sumRow is a row of a sum, with an amount for each metric of the query.
 type sumRow struct {
@@ -38,16 +40,17 @@ func (s *sum) read(p piece, r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("the header of a report: %w", err)
 	}
-	asked := s.q.piece(p)
-	place, err := places(header, slices.Concat(asked.Dimensions, asked.Metrics))
+	asked := s.query.pieceQuery(p)
+	place, err := columnIndexes(header, slices.Concat(asked.Dimensions, asked.Metrics))
 	if err != nil {
 		return err
 	}
 	metrics := map[int]int{} // from a metric's index in the sum to the column of the answer
 	for i, name := range asked.Metrics {
-		metrics[slices.Index(s.q.Metrics, name)] = place[len(asked.Dimensions)+i]
+		metrics[slices.Index(s.query.Metrics, name)] = place[len(asked.Dimensions)+i]
 	}
-	grain, one := asked.Dimensions[0], map[string]bool{}
+	grain := asked.Dimensions[0]  // the dimension of time, if the query has a Zone and such a dimension
+	keysRead := map[string]bool{} // the keys of this answer's rows
 	for {
 		cells, err := answer.Read()
 		if errors.Is(err, io.EOF) {
@@ -56,49 +59,52 @@ func (s *sum) read(p piece, r io.Reader) error {
 		if err != nil {
 			return err
 		}
+		// In a query with a Zone, leave out hours that belong to another piece.
 		var at time.Time
-		if s.q.Zone != nil && isDate(grain) {
-			if at, err = moment(cells[place[0]]); err != nil {
+		if s.query.Zone != nil && isDate(grain) {
+			if at, err = parseMoment(cells[place[0]]); err != nil {
 				return err
 			}
 		}
 		if hour := at.Format(zone.HourForm); p.First != "" && (hour < p.First || hour > p.Last) {
 			continue
 		}
+		// Rows of groups of metrics are joined on their dimensions, which must differ.
 		named := make([]string, len(asked.Dimensions))
 		for i := range named {
 			named[i] = cells[place[i]]
 		}
-		if len(asked.Metrics) < len(s.q.Metrics) {
-			if key := rowKey(named); one[key] {
+		if len(asked.Metrics) < len(s.query.Metrics) {
+			if key := rowKey(named); keysRead[key] {
 				return fmt.Errorf("%w (%s)", errRepeated, strings.Join(named, ", "))
 			} else {
-				one[key] = true
+				keysRead[key] = true
 			}
 		}
-		dimensions := make([]string, len(s.q.Dimensions))
-		for i, name := range s.q.Dimensions {
-			if s.q.Zone != nil && isDate(name) {
+		// Compute the dimensions that the sum has, and add the metrics to that row.
+		dimensions := make([]string, len(s.query.Dimensions))
+		for i, name := range s.query.Dimensions {
+			if s.query.Zone != nil && isDate(name) {
 				dimensions[i] = dateCell(name, at)
 			} else {
 				dimensions[i] = named[slices.Index(asked.Dimensions, name)]
 			}
 		}
-		to := s.to(dimensions)
+		to := s.rowOf(dimensions)
 		for i, place := range metrics {
 			if err := s.add(to, i, cells[place]); err != nil {
 				return err
 			}
 		}
-		if s.held > s.most && s.q.Splittable {
+		if s.heldBytes > s.maxBytes && s.query.Splittable {
 			return errFull
 		}
 	}
 }
 
-// places returns the indexes of columns in the header of an answer, in the order of names. The case
-// of names doesn't matter.
-func places(header, names []string) (list []int, err error) {
+// columnIndexes returns the indexes of columns in the header of an answer, in the order of names.
+// The case of names doesn't matter.
+func columnIndexes(header, names []string) (list []int, err error) {
 	place := map[string]int{}
 	for i, name := range header {
 		place[strings.ToLower(strings.TrimPrefix(name, "\ufeff"))] = i
@@ -122,23 +128,24 @@ func rowKey(dimensions []string) string {
 	return key.String()
 }
 
-// to returns the row that has these dimensions, a new one if there is none.
-func (s *sum) to(dimensions []string) *sumRow {
+// rowOf returns the row that has these dimensions, a new one if there is none.
+func (s *sum) rowOf(dimensions []string) *sumRow {
 	key := rowKey(dimensions)
 	to := s.rows[key]
 	if to == nil {
-		to = &sumRow{dimensions: dimensions, amounts: make([]amount, len(s.q.Metrics))}
+		to = &sumRow{dimensions: dimensions, amounts: make([]amount, len(s.query.Metrics))}
 		s.rows[key] = to
 		s.keys = append(s.keys, key)
-		s.held += 2*len(key) + len(to.amounts)*amountSize
+		s.heldBytes += 2*len(key) + len(to.amounts)*amountSize
 	}
 	return to
 }
 
+// add adds a cell to one amount of a row.
 func (s *sum) add(to *sumRow, metric int, cell string) error {
-	s.held += len(cell)
+	s.heldBytes += len(cell)
 	if err := to.amounts[metric].add(cell); err != nil {
-		return fmt.Errorf("metric %s: %w", s.q.Metrics[metric], err)
+		return fmt.Errorf("metric %s: %w", s.query.Metrics[metric], err)
 	}
 	return nil
 }
@@ -147,9 +154,9 @@ func (s *sum) add(to *sumRow, metric int, cell string) error {
 func (s *sum) join(other *sum) error {
 	for _, key := range other.keys {
 		row := other.rows[key]
-		to := s.to(row.dimensions)
+		to := s.rowOf(row.dimensions)
 		for i, a := range row.amounts {
-			if !a.given {
+			if !a.hasCell {
 				continue
 			}
 			if err := s.add(to, i, a.String()); err != nil {
@@ -157,7 +164,7 @@ func (s *sum) join(other *sum) error {
 			}
 		}
 	}
-	if s.held > s.most && s.q.Splittable {
+	if s.heldBytes > s.maxBytes && s.query.Splittable {
 		return errFull
 	}
 	return nil
@@ -168,7 +175,7 @@ func (s *sum) join(other *sum) error {
 func (s *sum) row(key string) []string {
 	row := slices.Clone(s.rows[key].dimensions)
 	for i, a := range s.rows[key].amounts {
-		if cell := a.String(); a.given || !slices.Contains(s.q.ZeroWhenAbsent, s.q.Metrics[i]) {
+		if cell := a.String(); a.hasCell || !slices.Contains(s.query.ZeroWhenAbsent, s.query.Metrics[i]) {
 			row = append(row, cell)
 		} else {
 			row = append(row, "0")

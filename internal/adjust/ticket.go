@@ -61,12 +61,12 @@ func (t Ticket) Done() bool { return t.Completed() || t.Failed() }
 
 // Completed tells whether the job is over and went well. Sections may have failures all the same.
 func (t Ticket) Completed() bool {
-	return t.is("completed", "complete", "done", "finished", "success", "succeeded")
+	return t.hasStatus("completed", "complete", "done", "finished", "success", "succeeded")
 }
 
 // Failed tells whether the job has failed.
 func (t Ticket) Failed() bool {
-	return t.is("failed", "failure", "error", "errored", "cancelled", "canceled", "aborted")
+	return t.hasStatus("failed", "failure", "error", "errored", "cancelled", "canceled", "aborted")
 }
 
 // Said returns the status in the service's own word.
@@ -74,10 +74,10 @@ func (t Ticket) Said() string { return transport.Shorten(cmp.Or(t.Status, "none 
 
 // Open tells whether the status is one that is known for a job that isn't over. A status for which
 // neither Open nor Done is true may mean anything.
-func (t Ticket) Open() bool { return t.is("new", "opened") }
+func (t Ticket) Open() bool { return t.hasStatus("new", "opened") }
 
-// is compares the status with words. The documents name completed alone.
-func (t Ticket) is(words ...string) bool {
+// hasStatus compares the status with words. The documents name completed alone.
+func (t Ticket) hasStatus(words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return catalog.SameWord(t.Status, word) })
 }
 
@@ -97,6 +97,7 @@ func (t Ticket) Problems() []string {
 	return list
 }
 
+// String returns the item and the reason in one line, or all of the failure if it has neither.
 func (f Failure) String() string {
 	switch {
 	case f.Name != "" && f.Detail != "":
@@ -126,7 +127,7 @@ func (f *Failure) UnmarshalJSON(b []byte) error {
 // UnmarshalJSON takes a list, an object by item, and a single text.
 func (f *Failures) UnmarshalJSON(b []byte) error {
 	*f = nil
-	if o := object(b); o != nil {
+	if o := asObject(b); o != nil {
 		for _, name := range slices.Sorted(maps.Keys(o)) {
 			var detail Text
 			_ = detail.UnmarshalJSON(o[name]) // it takes anything
@@ -134,7 +135,7 @@ func (f *Failures) UnmarshalJSON(b []byte) error {
 		}
 		return nil
 	}
-	list := elements(b)
+	list := asList(b)
 	if list == nil && string(b) != "[]" && string(b) != "null" && string(b) != `""` {
 		list = []json.RawMessage{b}
 	}
@@ -150,13 +151,13 @@ func (f *Failures) UnmarshalJSON(b []byte) error {
 // else is read as no results.
 func (s *Sections) UnmarshalJSON(b []byte) error {
 	*s = Sections{}
-	for name, raw := range object(b) {
+	for name, raw := range asObject(b) {
 		var one SectionResult
 		if Unmarshal(raw, &one) == nil {
 			(*s)[name] = one
 		}
 	}
-	for _, raw := range elements(b) {
+	for _, raw := range asList(b) {
 		var one SectionResult
 		if Unmarshal(raw, &one) == nil && one.Section != "" {
 			(*s)[one.Section] = one
@@ -168,12 +169,12 @@ func (s *Sections) UnmarshalJSON(b []byte) error {
 // Ticket reads how a job goes: GET /status/{ticket}. An answer without a status is Unclear.
 func (c *Client) Ticket(ctx context.Context, ticket string) (t Ticket, err error) {
 	q := call{op: ticketOp(ticket), path: []string{"status", ticket}, what: "the status of a job"}
-	raw, err := anything(ctx, c, q)
+	raw, err := sendCall(ctx, c, q)
 	if err != nil {
 		return t, err
 	}
-	raw = inside(raw, []string{"status", "state", "kind"}, "ticket", "job", "migration")
-	if list := elements(raw); len(list) == 1 {
+	raw = unwrap(raw, []string{"status", "state", "kind"}, "ticket", "job", "migration")
+	if list := asList(raw); len(list) == 1 {
 		raw = list[0]
 	}
 	err = Unmarshal(raw, &t)
@@ -183,6 +184,7 @@ func (c *Client) Ticket(ctx context.Context, ticket string) (t Ticket, err error
 	return t, nil
 }
 
+// ticketOp begins the errors about a ticket.
 func ticketOp(ticket string) string { return "read ticket " + opPart(ticket) }
 
 // mostUnclear is how often WaitTicket asks about a job that was never seen. A ticket may be known a
@@ -191,15 +193,15 @@ const mostUnclear = 4
 
 // A Wait says how WaitTicket waits. Zero values stand for the defaults.
 type Wait struct {
-	First   time.Duration // before the second look, twice as long before each further one; default 1 second
-	Longest time.Duration // between two looks; default 30 seconds
-	Most    time.Duration // of all; default 30 minutes
-	Seen    func(Ticket)  // called with the ticket after each look that found it; may be nil
+	First   time.Duration // the pause before the second request; it doubles with each further one; default 1 second
+	Longest time.Duration // the longest pause between two requests; default 30 seconds
+	Most    time.Duration // the longest wait in all; default 30 minutes
+	Seen    func(Ticket)  // called with the ticket after each request that found it; may be nil
 }
 
-// WaitTicket looks at a job until it is over, at once and then after First, doubled up to Longest,
-// each time shortened by up to a half at random. It returns the ticket as it was seen last, with
-// one of these errors, all of them an *Error:
+// WaitTicket asks about a job until it is over: at once, and then after pauses that begin with
+// First and double up to Longest. Each pause is shortened by up to a half at random. WaitTicket
+// returns the ticket as it last came, with one of these errors, all of them an *Error:
 //
 //   - nil when the job is completed
 //   - ErrTicketFailed when the job has failed
@@ -207,7 +209,7 @@ type Wait struct {
 //   - the error of ctx, or of Ticket
 //
 // When Ticket's error is Unclear, because the service doesn't know the ticket or shows no status,
-// the wait goes on for a few more looks if the ticket was never seen, and ends at once if it was.
+// the wait goes on for a few more requests if the ticket never came, and ends at once if it did.
 func (c *Client) WaitTicket(ctx context.Context, ticket string, w Wait) (Ticket, error) {
 	wait, longest, most := cmp.Or(w.First, time.Second), cmp.Or(w.Longest, 30*time.Second),
 		cmp.Or(w.Most, 30*time.Minute)

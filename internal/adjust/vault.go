@@ -11,7 +11,7 @@ import (
 type VaultRecord struct {
 	ID        Text   `json:"id"`
 	Section   string `json:"section"`
-	Store     Text   `json:"store"`      // empty: none
+	Store     Text   `json:"store"`      // empty if the record has none
 	Data      Hidden `json:"data"`       // encrypted, and hidden however it is printed
 	CreatedAt string `json:"created_at"` // RFC 3339
 	UpdatedAt string `json:"updated_at"`
@@ -25,8 +25,8 @@ var vaultFields = []string{"section", "store"}
 // the record means that it was taken; the result has no section then. It is sent again after a lost
 // answer: the same data replaces itself.
 func (c *Client) PutVault(ctx context.Context, section, store, data string) (VaultRecord, error) {
-	raw, err := anything(ctx, c, call{
-		op: "put into vault", method: http.MethodPost, path: []string{"vault"}, hidden: long(textsOf(data)),
+	raw, err := sendCall(ctx, c, call{
+		op: "put into vault", method: http.MethodPost, path: []string{"vault"}, hidden: withoutShort(textsOf(data)),
 		what: "a record of the vault",
 		body: struct {
 			Section string `json:"section"`
@@ -44,7 +44,7 @@ func (c *Client) PutVault(ctx context.Context, section, store, data string) (Vau
 // Vault lists the account's records: GET /vault. The list may come in an object.
 func (c *Client) Vault(ctx context.Context) ([]VaultRecord, error) {
 	q := call{op: "list vault", path: []string{"vault"}, what: "a list of records"}
-	raw, err := anything(ctx, c, q)
+	raw, err := sendCall(ctx, c, q)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +58,10 @@ func (c *Client) Vault(ctx context.Context) ([]VaultRecord, error) {
 // recordsIn reads the records of an answer: one, or a list, or either of them wrapped in an object.
 // An empty answer, null and {} have no records; ok is false for anything else.
 func recordsIn(raw json.RawMessage) (list []VaultRecord, ok bool) {
-	raw = inside(raw, vaultFields, "record", "records", "vault", "vault_record", "vault_records")
-	o := object(raw)
+	raw = unwrap(raw, vaultFields, "record", "records", "vault", "vault_record", "vault_records")
+	o := asObject(raw)
 	switch {
-	case elements(raw) != nil:
+	case asList(raw) != nil:
 	case hasAny(o, vaultFields):
 		raw = append(append([]byte{'['}, raw...), ']')
 	default:

@@ -11,13 +11,13 @@ import (
 	"github.com/reportferry/reportferry/internal/zone"
 )
 
-// dates are the dimensions of time.
-var dates = []string{"hour", "day", "week", "month", "quarter", "year"}
+// dateDimensions are the dimensions of time.
+var dateDimensions = []string{"hour", "day", "week", "month", "quarter", "year"}
 
-// pieces cuts the days of a query with a Zone into pieces that have one offset each. Without
+// zonePieces cuts the days of a query with a Zone into pieces that have one offset each. Without
 // Summable, the rows of two pieces can't be added, and so it returns all days as one piece, with
 // the offset that holds longest.
-func (q ReportQuery) pieces() []zone.Piece {
+func (q ReportQuery) zonePieces() []zone.Piece {
 	if q.Summable {
 		return zone.Pieces(q.Zone, q.From, q.Until)
 	}
@@ -27,24 +27,24 @@ func (q ReportQuery) pieces() []zone.Piece {
 // Offset returns the utc_offset of all days of a query with a Zone, or "" if the query is asked for
 // in pieces, each with an offset of its own.
 func (q ReportQuery) Offset() string {
-	if list := q.pieces(); len(list) == 1 && list[0].First == "" {
+	if list := q.zonePieces(); len(list) == 1 && list[0].First == "" {
 		return list[0].Offset
 	}
 	return ""
 }
 
-// A piece is what one request asks for: days, apps (none, or several, as the filters have them) and
-// metrics.
+// A piece is what one request asks for: days with one offset, apps (none, or several, as the
+// filters have them) and metrics.
 type piece struct {
 	zone.Piece
 	part
 }
 
-// piece returns the query for one piece. If q has a Zone, the result has one dimension of time,
-// from which those of q are computed: the hour if q has it or the piece begins or ends within a
-// day, or else the day. Hours are chosen by the dimension hour, which the service is known to have,
-// because no parameter of the service chooses hours of a day that is over.
-func (q ReportQuery) piece(p piece) ReportQuery {
+// pieceQuery returns the query for one piece. If q has a Zone, the result has one dimension of
+// time, from which those of q are computed: the hour if q has it or the piece begins or ends within
+// a day, or else the day. Hours are chosen by the dimension hour, which the service is known to
+// have, because no parameter of the service chooses hours of a day that is over.
+func (q ReportQuery) pieceQuery(p piece) ReportQuery {
 	if len(p.apps) > 0 {
 		q.Filters = maps.Clone(q.Filters)
 		q.Filters[appTokenIn] = p.apps
@@ -69,10 +69,11 @@ func (q ReportQuery) piece(p piece) ReportQuery {
 	return q
 }
 
-func isDate(dimension string) bool { return slices.Contains(dates, dimension) }
+// isDate reports whether a dimension is one of time.
+func isDate(dimension string) bool { return slices.Contains(dateDimensions, dimension) }
 
-// moment reads an hour or a day in ISO form, without an offset.
-func moment(cell string) (time.Time, error) {
+// parseMoment reads an hour or a day in ISO form, without an offset.
+func parseMoment(cell string) (time.Time, error) {
 	for _, form := range []string{"2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
 		if at, err := time.Parse(form, cell); err == nil {
 			return at, nil
