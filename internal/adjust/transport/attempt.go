@@ -25,52 +25,55 @@ type failure struct {
 	err           error
 	final         bool          // another attempt can't help
 	slow          bool          // 504, a 500 that speaks of a time-out, or a time-out
-	long          bool          // the answer is larger than the allowed maximum
-	overload      bool          // such a 500: the service is overloaded; a query that is merely slow doesn't get it
-	odd           bool          // a 200 whose body isn't what was asked for: an HTML page, an error, or empty
+	tooLong       bool          // the answer is larger than the allowed maximum
+	overload      bool          // the answer is such a 500, which a query that is merely slow doesn't get
+	wrongKind     bool          // a 200 whose body isn't what was asked for: an HTML page, an error, or empty
 	unreached     bool          // there was no connection
-	gone          bool          // other requests would fail as well, now and later
-	at            string        // the address that answered, if it is probably the wrong one
+	unavailable   bool          // other requests would fail as well, now and later
+	address       string        // the address that answered, if it is probably the wrong one
 	fromOtherHost bool          // answered by a host that a redirect led to
-	own           bool          // err was returned by Read or may, and isn't the service's
-	verdict       bool          // err says for certain what became of the request, earlier attempts included
+	fromCaller    bool          // err is the caller's: Read or beforeSend returned it
+	conclusive    bool          // err says for certain what became of the request, earlier attempts included
 	pause         time.Duration // what Retry-After asks for
 }
 
+// Error says in one line what came back.
 func (f *failure) Error() string { return outcome(f.status, f.code, f.message, f.err) }
 
 // send sends the request once and reads its answer; nil means that the answer was accepted. A kept
 // connection that turns out to be closed is replaced by net/http itself, within the attempt.
 func (x *exchange) send(secret string) *failure {
-	if x.may != nil {
-		if err := x.may(x.ctx); err != nil {
-			return &failure{final: true, own: true, err: x.veil.scrubError(err)}
+	if x.beforeSend != nil {
+		if err := x.beforeSend(x.ctx); err != nil {
+			return &failure{final: true, fromCaller: true, err: x.scrubber.scrubError(err)}
 		}
 	}
-	ctx, w, end := x.bounded()
+	// Limit the attempt's time. For a record, note also whether there was a connection.
+	ctx, w, end := x.attemptContext()
 	defer end()
 	connected := false
 	if x.record() {
 		ctx = httptrace.WithClientTrace(ctx,
 			&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	}
-	address, content := x.content(secret)
+	address, content := x.addressAndBody(secret)
 	req, err := http.NewRequestWithContext(ctx, cmp.Or(x.Method, http.MethodGet), address, content)
 	if err != nil {
-		return &failure{final: true, err: x.veil.scrubError(err)}
+		return &failure{final: true, err: x.scrubber.scrubError(err)}
 	}
 	x.sign(req, secret)
 
+	// Send the request, and read the answer.
 	sent := x.count()
 	resp, err := x.http.Do(req)
 	if err != nil {
-		return x.broken(ctx, 0, err, connected)
+		return x.brokenFailure(ctx, 0, err, connected)
 	}
 	defer func() { _ = resp.Body.Close() }() // what reading it had to say is known by then
 	if x.Read == nil {
-		return x.word(ctx, resp, sent)
+		return x.readRecordAnswer(ctx, resp, sent)
 	}
-	return x.answered(ctx, resp, sent, w)
+	return x.readAnswer(ctx, resp, sent, w)
 }
 
 // sign sets the header of an attempt, with the credential.
@@ -83,7 +86,7 @@ func (x *exchange) sign(req *http.Request, secret string) {
 	req.Header.Set("User-Agent", x.agent)
 	if x.Read != nil {
 		req.Header.Set("Accept", x.Types[0])
-		req.Header.Set("Accept-Encoding", accepted)
+		req.Header.Set("Accept-Encoding", acceptedCodings)
 	}
 	if secret != "" {
 		x.secrets.add(secret)
@@ -91,9 +94,9 @@ func (x *exchange) sign(req *http.Request, secret string) {
 	}
 }
 
-// content returns the address and the body of the next attempt. A secret that is sent as a
+// addressAndBody returns the address and the body of the next attempt. A secret that is sent as a
 // parameter is in the body, or in the address if there is no body.
-func (x *exchange) content(secret string) (address string, body io.Reader) {
+func (x *exchange) addressAndBody(secret string) (address string, body io.Reader) {
 	parameter := ""
 	if x.Credential != nil && x.Credential.Parameter != "" && secret != "" {
 		parameter = "&" + x.Credential.Parameter + "=" + url.QueryEscape(secret)
@@ -104,16 +107,16 @@ func (x *exchange) content(secret string) (address string, body io.Reader) {
 	return x.URL, strings.NewReader(x.Body + parameter)
 }
 
-// bounded returns the context that limits the time of one attempt. The whole answer to a record
-// must arrive within the time for the first byte. For a report, w limits the wait for each piece of
-// the body.
-func (x *exchange) bounded() (ctx context.Context, w *watch, end func()) {
+// attemptContext returns the context that limits the time of one attempt. The whole answer to a
+// record must arrive within the time for the first byte. For a report, w limits the wait for each
+// piece of the body.
+func (x *exchange) attemptContext() (ctx context.Context, w *watch, end func()) {
 	first := x.firstByte
 	if x.FirstByte > 0 {
 		first = min(first, x.FirstByte)
 	}
 	if x.Read == nil {
-		ctx, cancel := context.WithTimeoutCause(x.budget, first, &timeout{"no answer", first})
+		ctx, cancel := context.WithTimeoutCause(x.budget, first, &timeoutError{"no answer", first})
 		return ctx, nil, cancel
 	}
 	ctx, cancel := context.WithCancelCause(x.budget)
@@ -131,22 +134,23 @@ func (x *exchange) count() time.Time {
 	} else {
 		x.meter.Retries.Add(1)
 	}
-	if x.maybe {
+	if x.maybeTaken {
 		x.answer.Resent++
 	}
 	return now
 }
 
-// word reads the answer to a record: its status, and its text if it is refused.
-func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time) *failure {
+// readRecordAnswer reads the answer to a record: its status, and its text if it is refused.
+func (x *exchange) readRecordAnswer(ctx context.Context, resp *http.Response, sent time.Time) *failure {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit))
 	switch {
 	case resp.StatusCode != http.StatusOK && !slices.Contains(x.Taken, resp.StatusCode):
 		return x.classify(resp, wholeWords(string(text), err))
 	case err != nil:
-		return x.broken(ctx, resp.StatusCode, err, true)
+		return x.brokenFailure(ctx, resp.StatusCode, err, true)
 	case isHTML(resp.Header, text):
-		f := &failure{status: resp.StatusCode, odd: true, message: pageOf(wholeWords(string(text), nil), x.veil.scrub)}
+		f := &failure{status: resp.StatusCode, wrongKind: true,
+			message: pageOf(wholeWords(string(text), nil), x.scrubber.scrub)}
 		x.noteMaybeTaken(f)
 		return f
 	case tellsError(text, true):
@@ -158,20 +162,21 @@ func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time
 	return nil
 }
 
-// isHTML tells whether an answer is a web page: it comes from a proxy or gateway, not the service.
+// isHTML tells whether an answer is a web page, which comes from a proxy or gateway and not from
+// the service.
 func isHTML(h http.Header, text []byte) bool {
 	return strings.HasPrefix(h.Get("Content-Type"), "text/html") || bytes.HasPrefix(bytes.TrimSpace(text), []byte("<"))
 }
 
-// answered reads the answer to a report, with its content.
-func (x *exchange) answered(ctx context.Context, resp *http.Response, sent time.Time, w *watch) *failure {
+// readAnswer reads an answer whose content is for Read.
+func (x *exchange) readAnswer(ctx context.Context, resp *http.Response, sent time.Time, w *watch) *failure {
 	if resp.StatusCode < http.StatusMultipleChoices {
 		if err := x.checkDate(resp.Header, sent, false); err != nil {
 			return &failure{final: true, err: err}
 		}
 	}
 	if resp.StatusCode == http.StatusNoContent {
-		x.accepted(resp)
+		x.keepAnswer(resp)
 		x.answer.Empty = true
 		return nil
 	}
@@ -191,9 +196,9 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 		if !x.Private || isHTML(nil, []byte(text)) || tellsError([]byte(text), false) {
 			f = x.errorIn(http.StatusOK, text)
 		}
-		f.err, f.odd = x.veil.scrubError(err), true
-		if to := x.bare(resp.Request.URL); IsPage(f.message) && to != x.bare(nil) {
-			f.at = to
+		f.err, f.wrongKind = x.scrubber.scrubError(err), true
+		if to := x.bareAddress(resp.Request.URL); IsPage(f.message) && to != x.bareAddress(nil) {
+			f.address = to
 		}
 		return f
 	}
@@ -201,50 +206,51 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 		return &failure{status: http.StatusOK, err: err}
 	}
 	if x.Count {
-		b.count, b.most = &x.meter.Bytes, x.maxAnswer
+		b.count, b.maxBytes = &x.meter.Bytes, x.maxAnswer
 	}
 	err := b.feed(x.Never, x.Private, x.Read)
 	switch {
-	case b.told != "":
-		f := x.errorIn(http.StatusOK, b.told)
+	case b.jsonError != "":
+		f := x.errorIn(http.StatusOK, b.jsonError)
 		f.final = !strings.Contains(x.Never, "{") // otherwise the error may be a gateway's
 		return f
 	case b.broken != nil: // whatever the reader made of it
-		f := x.broken(ctx, http.StatusOK, b.broken, true)
-		f.odd, f.long = b.odd, b.long
-		f.final = f.final || f.long
+		f := x.brokenFailure(ctx, http.StatusOK, b.broken, true)
+		f.wrongKind, f.tooLong = b.wrongKind, b.tooLong
+		f.final = f.final || f.tooLong
 		return f
 	case err != nil:
-		return &failure{status: http.StatusOK, final: true, own: true, err: x.veil.scrubError(err)}
+		return &failure{status: http.StatusOK, final: true, fromCaller: true, err: x.scrubber.scrubError(err)}
 	}
-	x.answer.Bytes = b.n
-	x.accepted(resp)
+	x.answer.Bytes = b.bytesRead
+	x.keepAnswer(resp)
 	return nil
 }
 
-// accepted keeps the status and the header of an accepted answer, without values that have
+// keepAnswer keeps the status and the header of an accepted answer, without values that have
 // secrets.
-func (x *exchange) accepted(resp *http.Response) {
+func (x *exchange) keepAnswer(resp *http.Response) {
 	x.answer.Status, x.answer.Header = resp.StatusCode, resp.Header
 	maps.DeleteFunc(x.answer.Header, func(_ string, values []string) bool {
-		return slices.ContainsFunc(values, func(v string) bool { return x.veil.scrub(v) != v })
+		return slices.ContainsFunc(values, func(v string) bool { return x.scrubber.scrub(v) != v })
 	})
 }
 
-// broken returns the failure of an attempt that got no answer, or only part of one. If there was a
-// connection, the request may have taken effect.
-func (x *exchange) broken(attempt context.Context, status int, err error, connected bool) *failure {
+// brokenFailure returns the failure of an attempt that got no answer, or only part of one. If there
+// was a connection, the request may have taken effect.
+func (x *exchange) brokenFailure(attempt context.Context, status int, err error, connected bool) *failure {
 	if cause := context.Cause(attempt); cause != nil {
 		err = Ended(x.ctx, cause)
 	}
 	var untrusted *tls.CertificateVerificationError
 	var refused *proxyError
 	f := &failure{
-		status: status, err: x.veil.scrubError(err), slow: timedOut(err), unreached: status == 0 && unreached(err),
-		final: x.ctx.Err() != nil || errors.Is(err, errRedirect) || errors.As(err, &untrusted),
+		status: status, err: x.scrubber.scrubError(err), slow: timedOut(err),
+		unreached: status == 0 && neverConnected(err),
+		final:     x.ctx.Err() != nil || errors.Is(err, errRedirect) || errors.As(err, &untrusted),
 	}
 	if errors.As(err, &refused) && refused.final() {
-		f.final, f.gone = true, true
+		f.final, f.unavailable = true, true
 	}
 	if connected {
 		x.noteMaybeTaken(f)
@@ -257,7 +263,7 @@ func (x *exchange) noteMaybeTaken(f *failure) {
 	if !x.record() {
 		return
 	}
-	x.maybe, f.final = true, f.final || x.Repeat == Once
+	x.maybeTaken, f.final = true, f.final || x.Repeat == Once
 	if f.err == nil {
 		f.err = ErrUnknown
 	} else {
@@ -275,6 +281,7 @@ func timedOut(err error) bool {
 	return errors.As(err, &late) && late.Timeout()
 }
 
+// errRedirect is the error of a redirect that isn't followed.
 var errRedirect = errors.New("redirect not followed")
 
 // checkRedirect follows a redirect of a GET, but sends neither credential nor account to another
@@ -309,4 +316,5 @@ func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// sameHost reports whether two addresses have the same scheme, host and port.
 func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

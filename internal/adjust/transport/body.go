@@ -20,13 +20,14 @@ import (
 // pieces of the body. The time that the reader itself takes doesn't count.
 type watch struct {
 	first, idle *time.Timer
-	pause       time.Duration
+	idleTime    time.Duration // the longest wait between two pieces of the body
 }
 
+// newWatch starts the wait for the first byte. end ends the attempt.
 func newWatch(end context.CancelCauseFunc, firstByte, idle time.Duration) *watch {
-	w := &watch{pause: idle}
-	w.first = time.AfterFunc(firstByte, func() { end(&timeout{"no first byte", firstByte}) })
-	w.idle = time.AfterFunc(idle, func() { end(&timeout{"nothing more of the answer", idle}) })
+	w := &watch{idleTime: idle}
+	w.first = time.AfterFunc(firstByte, func() { end(&timeoutError{"no first byte", firstByte}) })
+	w.idle = time.AfterFunc(idle, func() { end(&timeoutError{"nothing more of the answer", idle}) })
 	w.idle.Stop()
 	return w
 }
@@ -36,16 +37,16 @@ func (w *watch) stop() { w.first.Stop(); w.idle.Stop() }
 // A body is the decoded body of one answer. It keeps the error that ended it in broken, because
 // its reader may hide that error or return another.
 type body struct {
-	from   io.Reader
-	watch  *watch
-	count  *atomic.Int64 // the meter's count of bytes; may be nil
-	most   int64         // the largest allowed size in bytes; 0: any
-	long   bool          // the body is larger than most
-	n      int64
-	broken error
-	odd    bool   // it isn't what was asked for: it is empty, or begins with a wrong character
-	told   string // the whole body, if it is an error in JSON
-	close  func() // to be called when nothing more is read
+	from      io.Reader
+	watch     *watch
+	count     *atomic.Int64 // the meter's count of bytes; may be nil
+	maxBytes  int64         // the largest allowed size in bytes; 0 for any
+	tooLong   bool          // the body is larger than maxBytes
+	bytesRead int64         // so far
+	broken    error         // what is wrong with the body, or nil
+	wrongKind bool          // it isn't what was asked for: it is empty, or begins with a wrong character
+	jsonError string        // the whole body, if it is an error in JSON
+	close     func()        // to be called when nothing more is read
 }
 
 // openBody decodes resp's body. The caller calls its close at the end.
@@ -70,40 +71,42 @@ func checkEnd(resp *http.Response) error {
 	return nil
 }
 
+// Read reads from the decoded body. It watches the time that reading takes, and the size.
 func (b *body) Read(p []byte) (int, error) {
 	if b.broken != nil {
 		return 0, b.broken
 	}
-	if b.n > 0 {
-		b.watch.idle.Reset(b.watch.pause)
+	if b.bytesRead > 0 {
+		b.watch.idle.Reset(b.watch.idleTime)
 	}
 	n, err := b.from.Read(p)
 	b.watch.idle.Stop()
 	if n > 0 {
 		b.watch.first.Stop()
 	}
-	b.n += int64(n)
+	b.bytesRead += int64(n)
 	if b.count != nil {
 		b.count.Add(int64(n))
 	}
-	if b.long = b.most > 0 && b.n > b.most; b.long {
+	if b.tooLong = b.maxBytes > 0 && b.bytesRead > b.maxBytes; b.tooLong {
 		b.broken = fmt.Errorf("the answer is longer than %d bytes unpacked (service.max_answer); ask for less at "+
-			"once, such as by a shorter page", b.most)
+			"once, such as by a shorter page", b.maxBytes)
 		return 0, b.broken
 	}
 	if err != nil && err != io.EOF {
-		b.broken = fmt.Errorf("the answer broke off after %d bytes: %w", b.n, err)
+		b.broken = fmt.Errorf("the answer broke off after %d bytes: %w", b.bytesRead, err)
 		return n, b.broken
 	}
 	return n, err
 }
 
-// shownBytes is how much of an answer that isn't what was asked for is shown.
+// shownBytes is how many bytes an error shows of an answer that isn't what was asked for.
 const shownBytes = 160
 
 // feed passes b to read, unless b is empty, is an error in JSON, or begins with a character of
-// never; private keeps that beginning out of the message. It returns read's error. What is wrong
-// with b itself is in b.broken or b.told, also if it shows up only behind what read consumed.
+// never. With private set, the message about such a beginning doesn't show it. feed returns read's
+// error. What is wrong with b itself is in b.broken or b.jsonError, even if that comes to light
+// only after what read has consumed.
 func (b *body) feed(never string, private bool, read func(io.Reader) error) error {
 	buffered := bufio.NewReader(b)
 	head, err := buffered.Peek(1)
@@ -111,7 +114,7 @@ func (b *body) feed(never string, private bool, read func(io.Reader) error) erro
 	case b.broken != nil:
 		return nil
 	case err != nil: // end of file
-		b.broken, b.odd = errors.New("the answer is empty"), true
+		b.broken, b.wrongKind = errors.New("the answer is empty"), true
 		return nil
 	case string(head) == "{" && b.hasError(buffered):
 		return nil
@@ -120,7 +123,7 @@ func (b *body) feed(never string, private bool, read func(io.Reader) error) erro
 			head, _ = buffered.Peek(shownBytes) // as much as there is
 		}
 		if b.broken == nil {
-			b.broken, b.odd = fmt.Errorf("the answer begins with %q", head), true
+			b.broken, b.wrongKind = fmt.Errorf("the answer begins with %q", head), true
 		}
 		return nil
 	}
@@ -131,13 +134,13 @@ func (b *body) feed(never string, private bool, read func(io.Reader) error) erro
 	return err
 }
 
-// hasError tells whether the whole body is an error in JSON, and keeps it in b.told.
+// hasError tells whether the whole body is an error in JSON, and keeps it in b.jsonError.
 func (b *body) hasError(from *bufio.Reader) bool {
 	whole, err := from.Peek(from.Size())
 	if errors.Is(err, io.EOF) && tellsError(whole, false) {
-		b.told = string(whole)
+		b.jsonError = string(whole)
 	}
-	return b.told != ""
+	return b.jsonError != ""
 }
 
 // checkType compares the Content-Type with those that fit. Without one, the body must speak for
@@ -157,6 +160,7 @@ func checkType(resp *http.Response, want []string) error {
 	return nil
 }
 
+// errorBodyLimit is the most bytes that are read of the body of an error.
 const errorBodyLimit = 64 << 10
 
 // errorText reads the body of an error, up to errorBodyLimit. If the body was cut off, its last

@@ -14,13 +14,13 @@ const (
 	// three are safe.
 	fewReports = 3
 
-	// growAfter is how many answers without overload it takes, together with that of the extra
-	// report, until one more may be in flight.
+	// growAfter is how many answers without overload it takes, besides that of the extra report,
+	// until one more may be in flight.
 	growAfter = 9
 
-	// briefly sets for how long an extra report has to exceed the cap: at least its whole time
-	// divided by briefly.
-	briefly = 100
+	// extraDivisor says for how long an extra report must be in flight beyond the cap to prove
+	// anything: at least its whole time divided by extraDivisor.
+	extraDivisor = 100
 
 	// turnTime is how long one task may begin reports before the next one may, when there are more
 	// tasks than reports in flight.
@@ -39,39 +39,39 @@ type reportCap struct {
 	free *semaphore.Weighted
 	turn turn
 
-	mu      sync.Mutex
-	now     int       // how many may be in flight
-	most    int       // what now may grow to
-	safe    int       // what now was at first
-	under   int       // how many are in flight
-	places  int       // slots handed out or free
-	quiet   int       // answers without overload since now last changed
-	tries   bool      // an extra report may begin
-	trying  bool      // the extra report is in flight
-	beyond  time.Time // when another report ended during the extra one, and the cap was kept again; zero: none has
-	reduced time.Time // when now was halved last
+	mu               sync.Mutex
+	limit            int       // how many may be in flight
+	maxLimit         int       // what limit may grow to
+	firstLimit       int       // what limit was at first
+	inFlight         int       // how many are in flight
+	slots            int       // slots that are taken or free
+	answers          int       // answers without overload since limit last changed
+	extraAllowed     bool      // an extra report may begin
+	extraInFlight    bool      // the extra report is in flight
+	endedDuringExtra time.Time // when the first other report ended during the extra one; zero if none has
+	lastReduced      time.Time // when limit was last halved
 }
 
 // newReportCap returns the cap of one task among those that share the limits of Options.
 func newReportCap(first, most int, s Share) *reportCap {
-	c := &reportCap{now: max(1, s.part(first)), most: max(1, s.part(most)), turn: newTurn(first, s)}
-	c.safe, c.places = c.now, c.now
-	c.free = semaphore.NewWeighted(int64(c.most))
-	c.free.TryAcquire(int64(c.most - c.now))
+	c := &reportCap{limit: max(1, s.part(first)), maxLimit: max(1, s.part(most)), turn: newTurn(first, s)}
+	c.firstLimit, c.slots = c.limit, c.limit
+	c.free = semaphore.NewWeighted(int64(c.maxLimit))
+	c.free.TryAcquire(int64(c.maxLimit - c.limit))
 	return c
 }
 
-// A place is the slot of one report.
-type place struct {
+// A reportSlot is the slot of one report.
+type reportSlot struct {
 	*reportCap
-	began time.Time // when the report was sent; zero: it wasn't
-	under int       // how many were in flight when it was sent, itself included
-	tried bool      // it is the extra report
+	sentAt         time.Time // when the report was sent; zero before that
+	inFlightAtSend int       // how many were in flight when it was sent, itself included
+	extra          bool      // it is the extra report
 }
 
 // enter waits until another report may begin. The caller calls sent when it sends the report, and
 // leave with its outcome.
-func (c *reportCap) enter(ctx context.Context) (*place, error) {
+func (c *reportCap) enter(ctx context.Context) (*reportSlot, error) {
 	if err := c.free.Acquire(ctx, 1); err != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -82,70 +82,73 @@ func (c *reportCap) enter(ctx context.Context) (*place, error) {
 		c.free.Release(1)
 		return nil, err
 	}
-	return &place{reportCap: c}, nil
+	return &reportSlot{reportCap: c}, nil
 }
 
 // sent notes that the report is sent, and whether it is the extra one.
-func (p *place) sent() {
+func (p *reportSlot) sent() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.reportCap.under++
-	p.began, p.under = time.Now(), p.reportCap.under
-	if p.tried = p.tries && p.under > p.now; p.tried {
-		p.tries, p.trying, p.beyond = false, true, time.Time{}
+	p.inFlight++
+	p.sentAt, p.inFlightAtSend = time.Now(), p.inFlight
+	if p.extra = p.extraAllowed && p.inFlightAtSend > p.limit; p.extra {
+		p.extraAllowed, p.extraInFlight, p.endedDuringExtra = false, true, time.Time{}
 	}
 }
 
 // leave adapts the cap to the report's outcome, which is nil for success, and frees the slot.
-func (p *place) leave(f *failure) {
+func (p *reportSlot) leave(f *failure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.tried:
-		p.trying = false
-	case p.trying && p.beyond.IsZero():
-		p.beyond = time.Now()
+	case p.extra:
+		p.extraInFlight = false
+	case p.extraInFlight && p.endedDuringExtra.IsZero():
+		p.endedDuringExtra = time.Now()
 	}
 	switch {
-	case p.began.IsZero():
-	case f == nil && p.tried && !p.beyond.IsZero() && p.beyond.Sub(p.began) < time.Since(p.began)/briefly:
-		p.tries = p.now < p.most // try again, because it exceeded the cap too briefly to prove anything
+	case p.sentAt.IsZero():
+	case f == nil && p.extra && !p.endedDuringExtra.IsZero() &&
+		p.endedDuringExtra.Sub(p.sentAt) < time.Since(p.sentAt)/extraDivisor:
+		// Try again, because the extra report exceeded the cap too briefly to prove anything.
+		p.extraAllowed = p.limit < p.maxLimit
 	case f == nil:
-		p.answered(p.tried)
-	case f.slow && p.began.After(p.reduced): // a report sent before the last halving proves nothing new
-		p.reduce(max(p.under, p.reportCap.under), f.overload)
+		p.answered(p.extra)
+	case f.slow && p.sentAt.After(p.lastReduced): // a report sent before the last halving proves nothing new
+		p.reduce(max(p.inFlightAtSend, p.inFlight), f.overload)
 	}
-	if !p.began.IsZero() {
-		p.reportCap.under--
+	if !p.sentAt.IsZero() {
+		p.inFlight--
 	}
-	p.pass()
+	p.passOn()
 }
 
-// answered counts an answer without overload.
-func (c *reportCap) answered(tried bool) {
-	c.quiet++
+// answered counts an answer without overload, and raises the cap if it is the extra report's.
+func (c *reportCap) answered(extra bool) {
+	c.answers++
 	switch {
-	case c.now >= c.most:
-	case tried:
-		c.now, c.quiet = c.now+1, 0
-	case !c.tries && !c.trying && c.quiet >= growAfter-c.now: // the others in flight are answered before the extra one
-		c.tries = true
+	case c.limit >= c.maxLimit:
+	case extra:
+		c.limit, c.answers = c.limit+1, 0
+	case !c.extraAllowed && !c.extraInFlight && c.answers >= growAfter-c.limit:
+		// The others in flight are answered before the extra one.
+		c.extraAllowed = true
 	}
 }
 
-// pass hands the slot of an ended report to the next one, unless there are more slots than the cap
-// allows. It adds slots when there are fewer.
-func (c *reportCap) pass() {
-	may := c.now
-	if c.tries {
+// passOn hands the slot of an ended report to the next one, unless there are more slots than the
+// cap allows. It adds slots when there are fewer.
+func (c *reportCap) passOn() {
+	may := c.limit
+	if c.extraAllowed {
 		may++
 	}
-	if c.places > may {
-		c.places--
+	if c.slots > may {
+		c.slots--
 	} else {
 		c.free.Release(1)
 	}
-	for ; c.places < may; c.places++ {
+	for ; c.slots < may; c.slots++ {
 		c.free.Release(1)
 	}
 }
@@ -156,18 +159,22 @@ func (c *reportCap) pass() {
 func (c *reportCap) reduce(under int, certain bool) {
 	less := max(1, under-1)
 	if !certain {
-		less = max(less, c.safe)
+		less = max(less, c.firstLimit)
 	}
-	c.most = min(c.most, less)
-	c.now = min(c.now, max(1, under/2))
-	c.reduced, c.quiet, c.tries = time.Now(), 0, false
+	c.maxLimit = min(c.maxLimit, less)
+	c.limit = min(c.limit, max(1, under/2))
+	c.lastReduced, c.answers, c.extraAllowed = time.Now(), 0, false
 	if certain && c.turn.count > 0 && c.turn.count < mostTurns {
 		c.turn.count *= 2
 	}
 }
 
 // A turn is the share of the wall clock's time in which a task may begin reports.
-type turn struct{ index, count int64 } // this turn's number, and how many there are; a count of 0: no limit
+// Turns follow one another in a round, each for turnTime.
+type turn struct {
+	index int64 // this turn's number in the round, from 0
+	count int64 // how many turns a round has; 0 when reports may begin at any time
+}
 
 // newTurn returns the turn of a task. Each turn is shared by as many tasks as reports may be in
 // flight, at most.

@@ -76,10 +76,10 @@ func TestReportCap(t *testing.T) {
 				t.Errorf("seed %d: a service that works on %d at a time refuses %d of %d", seed, s.works, s.refused,
 					s.n)
 			}
-			if want := min(UsualInFlight, s.works); c.now < want && s.refused == 0 || c.now > want || c.under != 0 ||
-				c.now > c.most {
+			if want := min(UsualInFlight, s.works); c.limit < want && s.refused == 0 || c.limit > want ||
+				c.inFlight != 0 || c.limit > c.maxLimit {
 				t.Errorf("seed %d: after %d reports of a service that works on %d, %d may be under way, %d are", seed,
-					s.n, s.works, c.now, c.under)
+					s.n, s.works, c.limit, c.inFlight)
 			}
 		})
 	}
@@ -105,8 +105,8 @@ func TestReportCapAfterSlowQueries(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if c.now < fewReports {
-			t.Errorf("%d may be under way", c.now)
+		if c.limit < fewReports {
+			t.Errorf("%d may be under way", c.limit)
 		}
 	})
 }
@@ -118,7 +118,7 @@ func TestReportCapIsShared(t *testing.T) {
 		now, most, turns := 0, 0, map[turn]int{}
 		for i := range tasks {
 			c := newReportCap(fewReports, UsualInFlight, Share{i, tasks})
-			now, most = now+c.now, most+c.most
+			now, most = now+c.limit, most+c.maxLimit
 			turns[c.turn]++
 		}
 		if now != max(fewReports, tasks) || most != max(UsualInFlight, tasks) {

@@ -22,15 +22,17 @@ import (
 func (x *exchange) classify(resp *http.Response, text string) *failure {
 	s := resp.StatusCode
 	f := &failure{status: s, fromOtherHost: x.fromOtherHost(resp)}
+	// Read the body, and let the endpoint decide first.
 	var wrong []Field
-	f.code, f.message, wrong = words(text, x.veil.scrub)
+	f.code, f.message, wrong = parseError(text, x.scrubber.scrub)
 	whole := withFields(f.message, wrong)
 	if x.Verdict != nil {
 		if err := x.Verdict(s, whole); err != nil {
-			f.final, f.err, f.verdict, f.message = true, err, !errors.Is(err, ErrAuth), whole
+			f.final, f.err, f.conclusive, f.message = true, err, !errors.Is(err, ErrAuth), whole
 			return f
 		}
 	}
+	// Choose what the error shows of the faulty fields.
 	if wrong != nil || s == http.StatusUnprocessableEntity {
 		f.err = &ValidationError{wrong}
 	}
@@ -38,6 +40,7 @@ func (x *exchange) classify(resp *http.Response, text string) *failure {
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s < 400 && s >= 300:
 		f.message = whole // f.err isn't the ValidationError that would show the fields
 	}
+	// Decide by the status, as the table says.
 	switch {
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
 		f.final, f.err = true, x.denied(f, resp)
@@ -54,26 +57,27 @@ func (x *exchange) classify(resp *http.Response, text string) *failure {
 	case s < 400:
 		f.final, f.err = true, errRedirect
 		if to, err := resp.Location(); err == nil {
-			f.err = fmt.Errorf("%w: it leads to %s", errRedirect, x.bare(to))
+			f.err = fmt.Errorf("%w: it leads to %s", errRedirect, x.bareAddress(to))
 		}
 	default:
 		f.final = true
 		if s == http.StatusNotFound {
-			f.at = x.bare(resp.Request.URL)
+			f.address = x.bareAddress(resp.Request.URL)
 		}
 	}
 	return f
 }
 
-// bare returns an address without parts that may be secret. For nil it uses the request's address.
-func (x *exchange) bare(at *url.URL) string {
+// bareAddress returns an address without parts that may be secret. For nil it uses the request's
+// address.
+func (x *exchange) bareAddress(at *url.URL) string {
 	if at == nil {
 		var err error
 		if at, err = url.Parse(x.URL); err != nil {
 			return ""
 		}
 	}
-	return x.veil.scrub((&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String())
+	return x.scrubber.scrub((&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String())
 }
 
 // fromOtherHost reports whether a redirect has led to another host.

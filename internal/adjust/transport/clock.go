@@ -41,9 +41,9 @@ func CheckClock(whose string, theirs, ours time.Time) (warning string, err error
 
 // A clock holds what the dates of answers show about this machine's clock.
 type clock struct {
-	mu      sync.Mutex
-	warning string
-	warned  time.Time
+	mu         sync.Mutex
+	warning    string    // by the last answer; empty if the clock isn't off
+	lastWarned time.Time // when a warning was last logged
 }
 
 // warnAgain is the time after which a long-running process warns again that its clock is off.
@@ -84,8 +84,8 @@ func (c *Client) checkDate(h http.Header, sent time.Time, taken bool) error {
 	c.clock.mu.Lock()
 	defer c.clock.mu.Unlock()
 	c.clock.warning = warning
-	if warning != "" && received.Sub(c.clock.warned) > warnAgain {
-		c.clock.warned = received
+	if warning != "" && received.Sub(c.clock.lastWarned) > warnAgain {
+		c.clock.lastWarned = received
 		c.log.Warn(warning)
 	}
 	return err

@@ -11,15 +11,15 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// accepted are the content codings that requests ask for, the cheapest to decode first: Zstandard
-// takes a third of the time of gzip.
-const accepted = "zstd, gzip"
+// acceptedCodings are the content codings that requests ask for, the cheapest to decode first:
+// Zstandard takes a third of the time of gzip.
+const acceptedCodings = "zstd, gzip"
 
 // largestWindow is how far back a Zstandard frame may refer: what RFC 9659 grants to a content
 // coding.
 const largestWindow = 8 << 20
 
-// gzips are readers that were used before. Each has tables of tens of kilobytes.
+// gzips keeps decoders of gzip for further use, because each has tables of tens of kilobytes.
 var gzips sync.Pool
 
 // unpack decodes a content coding. The function that it returns frees the decoder, and is called

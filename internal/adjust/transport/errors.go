@@ -23,10 +23,10 @@ var (
 	ErrAway = errors.New("the service isn't there")
 )
 
-// away is an error that is ErrAway too.
-type away struct{ error }
+// An awayError is an error that is ErrAway too.
+type awayError struct{ error }
 
-func (a *away) Unwrap() []error { return []error{a.error, ErrAway} }
+func (a *awayError) Unwrap() []error { return []error{a.error, ErrAway} }
 
 // An Error tells what was asked, how often and for how long, and what came back last.
 type Error struct {
@@ -34,9 +34,9 @@ type Error struct {
 	Status   int      // of the last answer; 0 when there was none
 	Code     string   // the service's error_code
 	Message  string   // the service's own words, shortened, on one line
-	At       string   // the address that answered, without its query, where it is likely a wrong one; else empty
-	Metric   string   // the one that a 400 refuses, when its words say so
-	Apps     []string // those of the list that a 400 or 403 refuses, when its words name them
+	At       string   // the address that answered, without its query, if it is probably a wrong one; else empty
+	Metric   string   // the metric that a 400 refuses, when its words name one
+	Apps     []string // the apps of the query that a 400 or 403 refuses, when its words name them
 	AnyDays  bool     // the refusal is about a part of the query that is the same for all days
 	Attempts int
 	Elapsed  time.Duration // from the first slot to the end
@@ -76,7 +76,7 @@ func (e *Error) elsewhere() string {
 		return "; check HTTPS_PROXY and NO_PROXY, and what the proxy allows"
 	case e.Status == http.StatusNotFound && e.At != "" && e.Err == nil:
 		return "; " + e.At + " was asked for: check the address of the service in the config"
-	case e.Status == 0 && unreached(e.Err):
+	case e.Status == 0 && neverConnected(e.Err):
 		return "; check the network, and the address of the service in the config"
 	case e.Status >= http.StatusInternalServerError && e.Status != http.StatusGatewayTimeout && e.Err == nil:
 		return "; the service itself has a problem: run it again later"
@@ -111,15 +111,15 @@ func outcome(status int, code, message string, err error) string {
 	return strings.Join(parts, ": ")
 }
 
-// A timeout is a wait that this client ended, not its caller.
-type timeout struct {
-	what  string
+// A timeoutError is a wait that this client ended, not its caller.
+type timeoutError struct {
+	what  string // what didn't come, such as "no first byte"
 	after time.Duration
 }
 
-func (t *timeout) Error() string { return fmt.Sprintf("%s within %v", t.what, Round(t.after)) }
+func (t *timeoutError) Error() string { return fmt.Sprintf("%s within %v", t.what, Round(t.after)) }
 
-func (t *timeout) Timeout() bool { return true }
+func (t *timeoutError) Timeout() bool { return true }
 
 // A ValidationError is what the service has against the data that it was sent: the
 // error_desc_details of a 422.
@@ -133,6 +133,7 @@ type Field struct {
 	Msg string   // such as "Field required"
 }
 
+// fieldsShown is how many fields the text of a ValidationError names.
 const fieldsShown = 50
 
 // Error names every field: "channel_setup.facebook.app_id: Field required; platform: Field

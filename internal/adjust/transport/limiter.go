@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	halveEvery   = time.Second // a burst of 429s counts as one
-	recoverEvery = time.Second
-	recoverStep  = 1.0 / 20 // of the configured rate: ten quiet seconds lead from half of it to all of it
-	lowest       = 1.0 / 16 // of the configured rate, after four halvings; at a lower rate waiting isn't worth it
+	halveEvery   = time.Second // the rate is halved at most this often: a burst of 429s counts as one
+	recoverEvery = time.Second // the rate rises by recoverStep after each quiet time of this length
+	recoverStep  = 1.0 / 20    // of the configured rate: ten quiet seconds lead from half of it to all of it
+	lowestRate   = 1.0 / 16    // of the configured rate, after four halvings; at a lower rate waiting isn't worth it
 )
 
 // A limiter is the token bucket that all requests of the process share. A 429 halves its rate, at
@@ -22,19 +22,21 @@ const (
 // back all requests for as long as the service asks for, but no longer than the patience of one
 // request, so that a single answer can't stop a long-running process.
 type limiter struct {
-	mu     sync.Mutex
-	bucket *rate.Limiter
-	full   float64   // the configured rate
-	pace   float64   // the rate at present
-	until  time.Time // end of the pause
-	status int       // the status that began the pause
-	halved time.Time // when the rate was last halved
-	turns  turns
-	raised time.Time // from here on quiet seconds count towards the next raises
+	mu             sync.Mutex
+	bucket         *rate.Limiter
+	configuredRate float64   // the configured rate
+	currentRate    float64   // the rate at present
+	pauseEnd       time.Time // end of the pause
+	pauseStatus    int       // the status that began the pause
+	lastHalved     time.Time // when the rate was last halved
+	turns          turns
+	quietSince     time.Time // from here on quiet seconds count towards the next raises
 }
 
+// newLimiter returns a limiter that begins at its full rate.
 func newLimiter(perSecond float64, burst int, t turns) *limiter {
-	return &limiter{bucket: rate.NewLimiter(rate.Limit(perSecond), burst), full: perSecond, pace: perSecond, turns: t}
+	return &limiter{bucket: rate.NewLimiter(rate.Limit(perSecond), burst), configuredRate: perSecond,
+		currentRate: perSecond, turns: t}
 }
 
 // wait waits for one token, and notes in one until when.
@@ -49,7 +51,7 @@ func (l *limiter) wait(ctx context.Context, one *wait) error {
 		if r == nil {
 			why = l.reason()
 		}
-		one.till(now.Add(d), why)
+		one.set(now.Add(d), why)
 		if err := Sleep(ctx, d); err != nil {
 			if r != nil {
 				r.CancelAt(time.Now())
@@ -65,7 +67,7 @@ func (l *limiter) wait(ctx context.Context, one *wait) error {
 func (l *limiter) next(now time.Time, taken bool) (time.Duration, *rate.Reservation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if d := l.until.Sub(now); d > 0 {
+	if d := l.pauseEnd.Sub(now); d > 0 {
 		return d, nil
 	}
 	if taken {
@@ -80,7 +82,7 @@ func (l *limiter) next(now time.Time, taken bool) (time.Duration, *rate.Reservat
 func (l *limiter) reason() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strconv.Itoa(l.status)
+	return strconv.Itoa(l.pauseStatus)
 }
 
 // throttled halves the rate after a 429, and begins the pause that came with it, if any.
@@ -88,11 +90,11 @@ func (l *limiter) throttled(now time.Time, pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.raise(now)
-	l.raised = now
-	if now.Sub(l.halved) >= halveEvery {
-		l.halved = now
-		l.pace = max(l.pace/2, l.full*lowest)
-		l.bucket.SetLimitAt(now, rate.Limit(l.pace))
+	l.quietSince = now
+	if now.Sub(l.lastHalved) >= halveEvery {
+		l.lastHalved = now
+		l.currentRate = max(l.currentRate/2, l.configuredRate*lowestRate)
+		l.bucket.SetLimitAt(now, rate.Limit(l.currentRate))
 	}
 	l.hold(now, pause, http.StatusTooManyRequests)
 }
@@ -105,30 +107,30 @@ func (l *limiter) paused(now time.Time, pause time.Duration) {
 	l.hold(now, pause, http.StatusServiceUnavailable)
 }
 
-// hold holds back all requests until the pause is over; the caller has the lock.
+// hold holds back all requests until the pause is over. The caller has locked l.mu.
 func (l *limiter) hold(now time.Time, pause time.Duration, status int) {
-	if until := now.Add(pause); until.After(l.until) {
-		l.until, l.status = until, status
+	if until := now.Add(pause); until.After(l.pauseEnd) {
+		l.pauseEnd, l.pauseStatus = until, status
 	}
-	if l.until.After(now) {
-		l.raised = l.until // the quiet of a pause is no proof that the service can take more
+	if l.pauseEnd.After(now) {
+		l.quietSince = l.pauseEnd // the quiet of a pause is no proof that the service can take more
 		// A paused bucket doesn't fill: one request goes at the end of the pause, the others at the
 		// bucket's pace.
-		if n := int(l.bucket.TokensAt(l.until)) - 1; n > 0 {
-			l.bucket.ReserveN(l.until, n)
+		if n := int(l.bucket.TokensAt(l.pauseEnd)) - 1; n > 0 {
+			l.bucket.ReserveN(l.pauseEnd, n)
 		}
 	}
 }
 
 // raise restores the rate by one step for each quiet second since the last raise.
 func (l *limiter) raise(now time.Time) {
-	steps := now.Sub(l.raised) / recoverEvery
-	if l.pace >= l.full || steps <= 0 {
+	steps := now.Sub(l.quietSince) / recoverEvery
+	if l.currentRate >= l.configuredRate || steps <= 0 {
 		return
 	}
-	l.pace = min(l.full, l.pace+float64(steps)*recoverStep*l.full)
-	l.raised = l.raised.Add(steps * recoverEvery)
-	l.bucket.SetLimitAt(now, rate.Limit(l.pace))
+	l.currentRate = min(l.configuredRate, l.currentRate+float64(steps)*recoverStep*l.configuredRate)
+	l.quietSince = l.quietSince.Add(steps * recoverEvery)
+	l.bucket.SetLimitAt(now, rate.Limit(l.currentRate))
 }
 
 // Sleep waits for d, or until ctx ends, and returns ctx's cause then.

@@ -76,8 +76,8 @@ func TestHalving(t *testing.T) {
 		l := newLimiter(8, 100, turns{})
 		pace := func(want float64) {
 			t.Helper()
-			if math.Abs(l.pace-want) > 1e-9 || math.Abs(float64(l.bucket.Limit())-want) > 1e-9 {
-				t.Errorf("%v a second (bucket %v), want %v", l.pace, l.bucket.Limit(), want)
+			if math.Abs(l.currentRate-want) > 1e-9 || math.Abs(float64(l.bucket.Limit())-want) > 1e-9 {
+				t.Errorf("%v a second (bucket %v), want %v", l.currentRate, l.bucket.Limit(), want)
 			}
 		}
 		for range 5 {

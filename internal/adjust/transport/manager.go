@@ -113,6 +113,7 @@ var managerHTTP = &http.Client{CheckRedirect: func(*http.Request,
 	return http.ErrUseLastResponse
 }}
 
+// errNoSecret is the error of a 200 that has no secret in it.
 var errNoSecret = errors.New("what came back isn't a secret; something else may answer at that address")
 
 // getSecret asks a store for a secret. advice says, by status, what to do about a refusal. Errors

@@ -22,7 +22,7 @@ func TestDefaults(t *testing.T) {
 
 // A time-out while connecting says nothing of the query.
 func TestTimedOut(t *testing.T) {
-	late := &timeout{"x", time.Second}
+	late := &timeoutError{"x", time.Second}
 	for _, tt := range []struct {
 		err  error
 		want bool
@@ -54,7 +54,7 @@ func TestASecretIsKnownBeforeItIsSent(t *testing.T) {
 	known.mu.Unlock()
 	<-made
 	h := c.header(http.Header{}, "agent", "secret-of-the-test", known)
-	if said := known.scrub("sent by " + h.Get("Authorization")); said != "sent by Bearer "+blot {
+	if said := known.scrub("sent by " + h.Get("Authorization")); said != "sent by Bearer "+tokenBlot {
 		t.Error(said)
 	}
 }

@@ -20,7 +20,7 @@ type reach struct {
 	mu            sync.Mutex
 	lastConnected time.Time     // when a connection was last made
 	lastGaveUp    time.Time     // when a request that tried alone last gave up
-	trying        chan struct{} // closed when the request that tries alone has ended; nil: there is none
+	trying        chan struct{} // closed when the request that tries alone has ended; nil if there is none
 }
 
 // connected notes that a connection was made.
@@ -42,12 +42,12 @@ func (r *reach) endAlone(reached bool) {
 	}
 }
 
-// await waits while another request tries alone.
-func (x *exchange) await() error {
+// awaitOther waits while another request tries alone.
+func (x *exchange) awaitOther() error {
 	x.reach.mu.Lock()
 	trying := x.reach.trying
 	x.reach.mu.Unlock()
-	if trying == nil || x.alone {
+	if trying == nil || x.triesAlone {
 		return nil
 	}
 	select {
@@ -58,20 +58,23 @@ func (x *exchange) await() error {
 	}
 }
 
-// listens returns how many attempts the request may make in all, after one that found nothing
-// listening, and whether nothing can be reached. It may wait for the request that tries alone.
-func (x *exchange) listens() (most int, gone bool) {
+// attemptsAllowed returns how many attempts the request may make in all, after one that found
+// nothing listening, and whether nothing can be reached:
+//   - all of them, if another request was connected lately;
+//   - those of Options.Reach, for the request that tries alone;
+//   - one, if a request that tried alone has given up; the others wait for its outcome first.
+func (x *exchange) attemptsAllowed() (most int, gone bool) {
 	recentlyConnected := func() bool { return time.Since(x.reach.lastConnected) < x.patience }
 	x.reach.mu.Lock()
 	defer x.reach.mu.Unlock()
 	switch {
 	case recentlyConnected():
 		return x.attempts, false
-	case x.reach.trying == nil && !x.alone:
-		x.reach.trying, x.alone = make(chan struct{}), true
-	case !x.alone:
+	case x.reach.trying == nil && !x.triesAlone:
+		x.reach.trying, x.triesAlone = make(chan struct{}), true
+	case !x.triesAlone:
 		x.reach.mu.Unlock()
-		err := x.await()
+		err := x.awaitOther()
 		x.reach.mu.Lock()
 		if err == nil && recentlyConnected() {
 			return x.attempts, false
@@ -84,8 +87,8 @@ func (x *exchange) listens() (most int, gone bool) {
 	return x.reach.attempts, true
 }
 
-// unreached reports whether err arose while connecting, and not on a connection.
-func unreached(err error) bool {
+// neverConnected reports whether err arose while connecting, and not on a connection.
+func neverConnected(err error) bool {
 	var dial *net.OpError
 	return errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect") || errors.As(err, new(*proxyError))
 }

@@ -35,10 +35,10 @@ type Request struct {
 	Method     string      // default GET
 	URL        string      // address
 	Header     http.Header // sent in addition to the credential's; it is only read
-	Body       string      // empty: no body
-	Credential *Credential // nil: no credential is sent
+	Body       string      // empty if the request has no body
+	Credential *Credential // nil if no credential is sent
 	Repeat     Repeat
-	FirstByte  time.Duration // most time to wait for the answer, if shorter than the client's; 0: the client's
+	FirstByte  time.Duration // most time to wait for the answer; the client's if that is shorter, or if this is 0
 
 	Hidden  []string // values that no error and no log may show
 	Blot    string   // replaces them; default [secret]
@@ -54,14 +54,14 @@ type Request struct {
 	Taken []int
 
 	// Read reads the content of a 200. It is called anew for each attempt, and must then discard
-	// the results of earlier calls. Its error ends the request, unless the answer broke off. Nil:
-	// any 200 that isn't a page of HTML is accepted.
+	// the results of earlier calls. Its error ends the request, unless the answer broke off. If
+	// Read is nil, any 200 is accepted that is neither a page of HTML nor an error.
 	Read       func(io.Reader) error
 	Types      []string // media types that Read accepts; the first is asked for, and named in errors
 	Never      string   // bytes that the content can't begin with
 	Count      bool     // its bytes go into Meter.Bytes
 	Report     bool     // it is a report, one of the requests that overload the service
-	Splittable bool     // the caller can split it: the second answer that is too slow ends it with ErrTooSlow
+	Splittable bool     // the caller can ask for less, so the second answer that is too slow ends it with ErrTooSlow
 }
 
 // record reports whether the request writes something that may take effect even when its answer is
@@ -85,7 +85,7 @@ type Credential struct {
 	// Parameter is the name of a parameter that carries the secret instead of Header, in the form,
 	// or in the query where there is no form.
 	Parameter string
-	Source    TokenSource // where the secret comes from; nil: none is sent
+	Source    TokenSource // where the secret comes from; nil if none is sent
 	Denied    error       // the error for a 401 or 403, such as "check the partner's key"; it is an ErrAuth
 
 	last atomic.Pointer[provedHeader]

@@ -9,8 +9,8 @@ type Share struct {
 	Count int // of processes
 }
 
-// divided returns the options with this process's part of the rate.
-func (o Options) divided() Options {
+// withShare returns the options with this process's part of the rate.
+func (o Options) withShare() Options {
 	if o.Share.Count > 1 {
 		o.Rate /= float64(o.Share.Count)
 		o.Burst = 1 // bursts would add up
@@ -35,10 +35,12 @@ func (s Share) part(n int) int {
 // not only on average, whenever each of them was started. When their clocks differ by d, a second
 // may get the requests of 1 s + d.
 type turns struct {
-	interval, offset time.Duration // an interval of 0: any time
-	last             time.Time
+	interval time.Duration // between two turns; 0 when a request may be sent at any time
+	offset   time.Duration // of the turns from multiples of interval since 1970
+	last     time.Time     // the turn that was returned last
 }
 
+// newTurns returns the turns of a process that sends perSecond requests a second.
 func newTurns(s Share, perSecond float64) turns {
 	if s.Count <= 1 {
 		return turns{}

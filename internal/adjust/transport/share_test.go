@@ -24,7 +24,7 @@ func TestSharesAddUpToTheRate(t *testing.T) {
 			var wg sync.WaitGroup
 			const each = 40
 			for i := range count {
-				o := Options{Rate: perSecond, Share: Share{Index: i, Count: count}}.divided()
+				o := Options{Rate: perSecond, Share: Share{Index: i, Count: count}}.withShare()
 				l := newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate))
 				start := time.Duration(dice.Int64N(int64(5 * time.Second)))
 				wg.Go(func() {
@@ -63,11 +63,11 @@ func TestShareRefused(t *testing.T) {
 		}
 	}
 	one := Options{Rate: 10, InFlight: 4, Burst: 20}
-	if got := one.divided(); got.Rate != 10 || got.InFlight != 4 || got.Burst != 20 {
+	if got := one.withShare(); got.Rate != 10 || got.InFlight != 4 || got.Burst != 20 {
 		t.Errorf("alone it is %+v", got)
 	}
 	one.Share = Share{7, 8}
-	if got := one.divided(); got.Rate != 1.25 || got.Burst != 1 {
+	if got := one.withShare(); got.Rate != 1.25 || got.Burst != 1 {
 		t.Errorf("one of eight is %+v", got)
 	}
 	for count := 1; count < 12; count++ {

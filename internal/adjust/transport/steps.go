@@ -29,7 +29,7 @@ func (x *exchange) attempt(secret string) *failure {
 		about.End(nil)
 		return f
 	}
-	known := x.known(f)
+	known := x.attributes(f)
 	about.Set(known...)
 	about.Set(attribute.String("url.full", x.address()))
 	if before > 0 {
@@ -47,11 +47,12 @@ func (x *exchange) attempt(secret string) *failure {
 	return f
 }
 
+// method returns the request's HTTP method.
 func (x *exchange) method() string { return cmp.Or(x.Method, http.MethodGet) }
 
-// known returns the attributes that OpenTelemetry's conventions want for a request and its answer
-// (https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client-span).
-func (x *exchange) known(f *failure) []attribute.KeyValue {
+// attributes returns the attributes that OpenTelemetry's conventions want for a request and its
+// answer (https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client-span).
+func (x *exchange) attributes(f *failure) []attribute.KeyValue {
 	about := []attribute.KeyValue{attribute.String("http.request.method", x.method())}
 	if at, err := url.Parse(x.URL); err == nil {
 		about = append(about, attribute.String("server.address", at.Hostname()), attribute.Int("server.port", port(at)))
@@ -102,11 +103,11 @@ func port(at *url.URL) int {
 	return map[string]int{"http": 80}[at.Scheme] + map[string]int{"https": 443}[at.Scheme]
 }
 
-// harmless holds the parameters whose values say nothing about a customer. Filters name apps and
-// campaigns, and metrics name events.
-var harmless = map[string]bool{"date_period": true, "utc_offset": true, "currency": true}
+// shownParameters holds the parameters whose values say nothing about a customer. Filters name apps
+// and campaigns, and metrics name events.
+var shownParameters = map[string]bool{"date_period": true, "utc_offset": true, "currency": true}
 
-// address returns the address of the request. The values of all but harmless parameters are
+// address returns the address of the request. The values of all but shownParameters are
 // replaced, as the conventions want for sensitive ones.
 func (x *exchange) address() string {
 	at, err := url.Parse(x.URL)
@@ -116,24 +117,24 @@ func (x *exchange) address() string {
 	at.User, at.Fragment = nil, ""
 	q := at.Query()
 	for name := range q {
-		if !harmless[name] {
+		if !shownParameters[name] {
 			q[name] = []string{"REDACTED"}
 		}
 	}
 	at.RawQuery = q.Encode()
-	return x.veil.scrub(at.String())
+	return x.scrubber.scrub(at.String())
 }
 
-// waited records a wait for the limiter, or for the end of a pause that an answer asked for.
-func (x *exchange) waited(why string, d time.Duration) {
+// recordWait records a wait for the limiter, or for the end of a pause that an answer asked for.
+func (x *exchange) recordWait(why string, d time.Duration) {
 	step.Took(x.ctx, step.Limiter, d)
 	if d >= time.Millisecond {
 		step.Event(x.ctx, "wait", cmp.Or(why, "limiter"), d)
 	}
 }
 
-// repeats records that another attempt follows.
-func (x *exchange) repeats(f *failure, wait time.Duration) {
+// recordRetry records that another attempt follows.
+func (x *exchange) recordRetry(f *failure, wait time.Duration) {
 	step.Event(x.ctx, "retry", f.kind(), wait)
 	step.Count(x.ctx, step.Retries, 1, attribute.String("reason", f.kind()))
 }

@@ -27,6 +27,7 @@ type TokenSource interface {
 }
 
 var (
+	// envSpec and fileSpec match ${ENV} and ${file:/path}.
 	envSpec  = lazy.Regexp(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 	fileSpec = lazy.Regexp(`^\$\{file:(.+)\}$`)
 	// bearer is the b64token of RFC 6750, section 2.1. Its characters need no escaping in a header,
@@ -43,7 +44,8 @@ func ParseAddress(spec string, getenv func(string) string) (TokenSource, error) 
 	return s, err
 }
 
-const secretWait = 30 * time.Second // a secret manager that takes longer counts as down
+// secretWait bounds one reading of a secret. A secret manager that takes longer counts as down.
+const secretWait = 30 * time.Second
 
 // ParseToken turns the config's token into a source. It takes "${ENV}", "${file:/path}", the
 // address of a gocloud runtime variable such as
@@ -52,7 +54,7 @@ const secretWait = 30 * time.Second // a secret manager that takes longer counts
 // literal token.
 func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 	if m := envSpec().FindStringSubmatch(spec); m != nil {
-		return &source{place: "environment variable " + m[1], read: func(context.Context) (string, error) {
+		return &source{origin: "environment variable " + m[1], read: func(context.Context) (string, error) {
 			v := getenv(m[1])
 			if v == "" {
 				return "", fmt.Errorf("it is not set; `export %s=...` puts the token there", m[1])
@@ -61,21 +63,21 @@ func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 		}}, nil
 	}
 	if m := fileSpec().FindStringSubmatch(spec); m != nil {
-		return &source{place: "file " + m[1], read: func(context.Context) (string, error) {
+		return &source{origin: "file " + m[1], read: func(context.Context) (string, error) {
 			b, err := os.ReadFile(m[1])
 			return string(b), err
 		}}, nil
 	}
 	scheme, _, ok := strings.Cut(spec, "://")
 	if read := managers[scheme]; ok && read != nil {
-		return &source{place: scheme + ":// variable", read: func(ctx context.Context) (string, error) {
+		return &source{origin: scheme + ":// variable", read: func(ctx context.Context) (string, error) {
 			ctx, cancel := context.WithTimeout(ctx, secretWait)
 			defer cancel()
 			return read(ctx, spec, getenv)
 		}}, nil
 	}
 	if ok && runtimevar.DefaultURLMux().ValidVariableScheme(scheme) {
-		return &source{place: scheme + ":// variable", read: func(ctx context.Context) (string,
+		return &source{origin: scheme + ":// variable", read: func(ctx context.Context) (string,
 			error) {
 			return readVariable(ctx, spec)
 		}}, nil
@@ -85,10 +87,10 @@ func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 		"token itself doesn't belong here")
 }
 
-// A source keeps the token that read returned. It prints as its place, so that no log shows the
+// A source keeps the token that read returned. It prints as its origin, so that no log shows the
 // token.
 type source struct {
-	place   string
+	origin  string
 	read    func(context.Context) (string, error)
 	mu      sync.Mutex
 	token   string
@@ -108,12 +110,12 @@ func (s *source) Token(ctx context.Context) (string, error) {
 func (s *source) Refresh(ctx context.Context) (string, error) {
 	token, err := s.read(ctx)
 	if err != nil {
-		return "", fmt.Errorf("read token from %s: %w", s.place, err)
+		return "", fmt.Errorf("read token from %s: %w", s.origin, err)
 	}
 	token = strings.TrimSpace(token)
 	if !s.address && !bearer().MatchString(token) {
 		return "", fmt.Errorf("read token from %s: what is there isn't a bearer token (letters, digits and ._~+/- "+
-			"only)", s.place)
+			"only)", s.origin)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +123,8 @@ func (s *source) Refresh(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-func (s *source) String() string   { return s.place }
-func (s *source) GoString() string { return s.place }
+func (s *source) String() string   { return s.origin }
+func (s *source) GoString() string { return s.origin }
 
 // readVariable reads a secret by gocloud. It opens the variable anew each time, because only that
 // is certain to show a secret's new version at once.

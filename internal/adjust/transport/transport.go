@@ -71,26 +71,26 @@ type Options struct {
 // Watched and Asking also share its in-flight cap. It is safe for concurrent use. A Read function
 // must not send requests through the same client, because it holds a slot.
 type Client struct {
-	http      *http.Client
-	limiter   *limiter
-	slots     chan struct{} // for all requests but reports
-	reports   *reportCap
-	secrets   *secrets
-	draw      func(n int64) int64 // a uniform random number from [0, n)
-	attempts  int
-	reach     *reach
-	patience  time.Duration
-	firstByte time.Duration
-	idle      time.Duration
-	maxAnswer int64
-	agent     string
-	log       *slog.Logger
-	warned    *atomic.Int64 // when a retry of a record was last logged, in nanoseconds since 1970
-	meter     *Meter
-	waits     *Waits // nil: waits aren't shown
-	clock     *clock
-	may       func(context.Context) error // nil: anything may be sent
-	options   Options
+	http       *http.Client
+	limiter    *limiter
+	slots      chan struct{} // for all requests but reports
+	reports    *reportCap
+	secrets    *secrets
+	draw       func(n int64) int64 // a uniform random number from [0, n)
+	attempts   int
+	reach      *reach
+	patience   time.Duration
+	firstByte  time.Duration
+	idle       time.Duration
+	maxAnswer  int64
+	agent      string
+	log        *slog.Logger
+	lastWarned *atomic.Int64 // when a retry of a record was last logged, in nanoseconds since 1970
+	meter      *Meter
+	waits      *Waits // nil when waits aren't shown
+	clock      *clock
+	beforeSend func(context.Context) error // asked before an attempt is sent, see Asking; may be nil
+	options    Options
 }
 
 // New checks the options and returns a client. It sends nothing.
@@ -104,13 +104,13 @@ func New(o Options) (*Client, error) {
 		o.FirstByte < 0, o.Idle < 0:
 		return nil, errors.New("burst, in-flight cap, attempts and times must not be negative")
 	}
-	o = withDefaults(o).divided()
+	o = withDefaults(o).withShare()
 	c := &Client{
 		options: o, limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)),
 		secrets: &secrets{}, draw: guarded(o.Rand),
 		attempts: o.Attempts, reach: &reach{attempts: o.Reach}, patience: o.Patience, firstByte: o.FirstByte,
 		idle: o.Idle, maxAnswer: o.MaxAnswer, agent: o.UserAgent,
-		log: o.Logger, warned: &atomic.Int64{}, meter: &Meter{}, clock: &clock{},
+		log: o.Logger, lastWarned: &atomic.Int64{}, meter: &Meter{}, clock: &clock{},
 	}
 	hc := *o.HTTP
 	hc.CheckRedirect = c.checkRedirect
@@ -136,7 +136,7 @@ func (c *Client) InFlight() int { return cap(c.slots) }
 // both have the same rate, and then its in-flight cap as well, if both have the same. It must be
 // called before anything is sent.
 func (c *Client) After(before *Client) {
-	if c.limiter.full != before.limiter.full {
+	if c.limiter.configuredRate != before.limiter.configuredRate {
 		return
 	}
 	c.limiter = before.limiter
@@ -167,7 +167,7 @@ func (c *Client) Watched(w *Waits) *Client {
 // sent.
 func (c *Client) Asking(may func(context.Context) error) *Client {
 	d := *c
-	d.may = may
+	d.beforeSend = may
 	return &d
 }
 
@@ -178,6 +178,7 @@ func (c *Client) Draw(n time.Duration) time.Duration { return time.Duration(c.dr
 // worked, and less than the twelve that didn't.
 const UsualInFlight = 8
 
+// withDefaults returns the options with each default in place of a zero value.
 func withDefaults(o Options) Options {
 	if o.Rate == 0 {
 		// A fifth of the documented 50 requests a second per address

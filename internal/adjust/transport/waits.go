@@ -15,9 +15,9 @@ type Waits struct {
 
 // A wait is one request that waits.
 type wait struct {
-	of    *Waits // nil: the wait isn't shown
+	waits *Waits // nil when the wait isn't shown
 	until time.Time
-	why   string // empty: it waits for the limiter
+	why   string // a status or a few words; empty for a wait for the limiter
 }
 
 // Now returns the longest remaining wait for the limiter, and the longest remaining back-off with
@@ -38,29 +38,29 @@ func (w *Waits) Now() (limiter, backoff time.Duration, why string) {
 	return limiter, backoff, why
 }
 
-// till records until when the request waits, and why.
-func (o *wait) till(until time.Time, why string) {
-	if o.of == nil {
+// set records until when the request waits, and why.
+func (o *wait) set(until time.Time, why string) {
+	if o.waits == nil {
 		o.why = why
 		return
 	}
-	o.of.mu.Lock()
-	defer o.of.mu.Unlock()
-	if o.of.list == nil {
-		o.of.list = map[*wait]struct{}{}
+	o.waits.mu.Lock()
+	defer o.waits.mu.Unlock()
+	if o.waits.list == nil {
+		o.waits.list = map[*wait]struct{}{}
 	}
 	o.until, o.why = until, why
-	o.of.list[o] = struct{}{}
+	o.waits.list[o] = struct{}{}
 }
 
-// over records that the request waits no more.
-func (o *wait) over() {
-	if o.of == nil {
+// end records that the request waits no more.
+func (o *wait) end() {
+	if o.waits == nil {
 		return
 	}
-	o.of.mu.Lock()
-	defer o.of.mu.Unlock()
-	delete(o.of.list, o)
+	o.waits.mu.Lock()
+	defer o.waits.mu.Unlock()
+	delete(o.waits.list, o)
 }
 
 // brief returns the failure in a word or two.

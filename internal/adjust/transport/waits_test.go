@@ -73,8 +73,8 @@ func TestQueueIsSeen(t *testing.T) {
 		var w Waits
 		for range 5 {
 			go func() {
-				one := &wait{of: &w}
-				defer one.over()
+				one := &wait{waits: &w}
+				defer one.end()
 				_ = l.wait(ctx, one) // until it's cancelled
 			}()
 		}

@@ -13,10 +13,10 @@ import (
 
 // errorBody is the service's ErrorResponseModel, together with other forms of an error's body.
 type errorBody struct {
-	Code    string  `json:"error_code"`
-	Desc    string  `json:"error_desc"`
-	Details []wrong `json:"error_desc_details"`
-	ID      string  `json:"correlation_id"` // the service's support asks for it
+	Code    string       `json:"error_code"`
+	Desc    string       `json:"error_desc"`
+	Details []wrongField `json:"error_desc_details"`
+	ID      string       `json:"correlation_id"` // the service's support asks for it
 
 	Error   Text `json:"error"` // the sharing endpoint's form
 	Errors  Text `json:"errors"`
@@ -24,8 +24,8 @@ type errorBody struct {
 	Message Text `json:"message"`
 }
 
-// A wrong is a field, and what is wrong with it.
-type wrong struct {
+// A wrongField is a field, and what is wrong with it.
+type wrongField struct {
 	Loc []any  `json:"loc"`
 	Msg string `json:"msg"`
 }
@@ -48,12 +48,14 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-const messageLimit = 400 // runes: enough for the longest sentence seen, short enough for a log line
+// messageLimit is the most characters of a foreign text that are shown: enough for the longest
+// sentence that came up, and short enough for a log line.
+const messageLimit = 400
 
-// words returns the code, the message and the faulty fields of an error's body, in any of its
+// parseError returns the code, the message and the faulty fields of an error's body, in any of its
 // forms. A body without them becomes the message. Texts are unescaped first, then scrubbed, and
 // then shortened, so that no half of a secret is left.
-func words(body string, scrub func(string) string) (code, message string, fields []Field) {
+func parseError(body string, scrub func(string) string) (code, message string, fields []Field) {
 	if strings.HasPrefix(strings.TrimSpace(body), "<") {
 		return "", pageOf(body, scrub), nil
 	}
@@ -105,12 +107,12 @@ const page = "a page of HTML"
 // IsPage reports whether a message was made of a page of HTML.
 func IsPage(words string) bool { return strings.HasPrefix(words, page) }
 
-// unread matches the parts of a page that aren't text for people.
-var unread = lazy.Regexp(`(?is)<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->|<[^>]*>?`)
+// nonText matches the parts of a page that aren't text for people.
+var nonText = lazy.Regexp(`(?is)<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->|<[^>]*>?`)
 
 // pageOf returns the text of a page of HTML as a message.
 func pageOf(body string, scrub func(string) string) string {
-	text := Shorten(scrub(html.UnescapeString(unread().ReplaceAllString(scrub(body), " "))))
+	text := Shorten(scrub(html.UnescapeString(nonText().ReplaceAllString(scrub(body), " "))))
 	if text == "" {
 		return page
 	}
@@ -146,13 +148,15 @@ func tellsError(body []byte, record bool) bool {
 	return found
 }
 
-var errTold = errors.New("an error under a status that tells none")
+// errInSuccess is the error of an answer whose status means success and whose body is an error.
+var errInSuccess = errors.New("an error under a status that tells none")
 
-// errorIn returns the failure for such an answer.
+// errorIn returns the failure for an answer whose status means success and whose body is an error,
+// or isn't what was asked for.
 func (x *exchange) errorIn(status int, text string) *failure {
-	f := &failure{status: status, odd: true, err: errTold}
+	f := &failure{status: status, wrongKind: true, err: errInSuccess}
 	var wrong []Field
-	f.code, f.message, wrong = words(text, x.veil.scrub)
+	f.code, f.message, wrong = parseError(text, x.scrubber.scrub)
 	f.message = withFields(f.message, wrong)
 	return f
 }

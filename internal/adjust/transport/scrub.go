@@ -14,15 +14,15 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// A veil knows what the errors and logs of one request must not show.
-type veil struct {
+// A scrubber knows what the errors and logs of one request must not show.
+type scrubber struct {
 	tokens *secrets
 	hidden []string // values to hide of the request itself
 	blot   string   // replaces them
 }
 
 // scrub replaces tokens, escaped or not, and the values that the request hides.
-func (v veil) scrub(text string) string {
+func (v scrubber) scrub(text string) string {
 	text = v.tokens.scrub(text)
 	for _, h := range v.hidden {
 		text = blotRuns(text, h, v.blot)
@@ -33,11 +33,13 @@ func (v veil) scrub(text string) string {
 	return text
 }
 
-const errorLimit = 2000 // bytes; only an error that contains a server's answer is longer
+// errorLimit is the most bytes of an error's text. Only an error that contains a server's answer is
+// longer.
+const errorLimit = 2000
 
 // scrubError returns err unchanged, unless its text shows something hidden or is too long. The
 // error returned then has only the cleaned text, and matches what err matches in errors.Is.
-func (v veil) scrubError(err error) error {
+func (v scrubber) scrubError(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err // u's own text has the address, which is long and may come from a redirect
@@ -52,18 +54,18 @@ func (v veil) scrubError(err error) error {
 	if clean == err.Error() {
 		return err
 	}
-	return &scrubbed{text: clean, was: err}
+	return &scrubbedError{text: clean, original: err}
 }
 
-// A scrubbed is an error with a cleaned text. It has no Unwrap, because the original error would
-// print the token.
-type scrubbed struct {
-	text string
-	was  error
+// A scrubbedError is an error with a cleaned text. It has no Unwrap, because the original error
+// would print the token.
+type scrubbedError struct {
+	text     string
+	original error
 }
 
-func (e *scrubbed) Error() string        { return e.text }
-func (e *scrubbed) Is(target error) bool { return errors.Is(e.was, target) }
+func (e *scrubbedError) Error() string        { return e.text }
+func (e *scrubbedError) Is(target error) bool { return errors.Is(e.original, target) }
 
 // longestRun is how many consecutive characters of a hidden value may be seen, as where the service
 // shortens it.
@@ -85,6 +87,7 @@ func blotRuns(text, id, blot string) string {
 	return blotPlain(text, id, blot)
 }
 
+// percents, unicodes and slashes match or undo the escapes of URLs and JSON.
 var (
 	percents = lazy.Regexp(`(?:%[0-9A-Fa-f]{2})+`)
 	unicodes = lazy.Regexp(`(?:\\u[0-9A-Fa-f]{4})+`)
@@ -143,15 +146,17 @@ func folded(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-const blot = "[token]"
+// tokenBlot replaces tokens in texts.
+const tokenBlot = "[token]"
 
 // secrets holds every token that was ever sent, and replaces them in texts.
 type secrets struct {
-	mu    sync.Mutex
-	known []string // longest first, because one token may begin with another
-	blots *strings.Replacer
+	mu       sync.Mutex
+	known    []string // longest first, because one token may begin with another
+	replacer *strings.Replacer
 }
 
+// add adds a token to those that are replaced.
 func (s *secrets) add(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,9 +167,9 @@ func (s *secrets) add(token string) {
 	slices.SortFunc(s.known, func(a, b string) int { return len(b) - len(a) })
 	pairs := make([]string, 0, 2*len(s.known))
 	for _, k := range s.known {
-		pairs = append(pairs, k, blot)
+		pairs = append(pairs, k, tokenBlot)
 	}
-	s.blots = strings.NewReplacer(pairs...)
+	s.replacer = strings.NewReplacer(pairs...)
 }
 
 // unescape undoes the escapes of JSON, URLs and HTML for the three characters of a token that may
@@ -179,12 +184,12 @@ var unescape = strings.NewReplacer(
 func (s *secrets) scrub(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.blots == nil {
+	if s.replacer == nil {
 		return text
 	}
-	text = s.blots.Replace(text)
+	text = s.replacer.Replace(text)
 	if plain := unescape.Replace(text); plain != text {
-		if clean := s.blots.Replace(plain); clean != plain {
+		if clean := s.replacer.Replace(plain); clean != plain {
 			return clean
 		}
 	}
