@@ -8,7 +8,7 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A refusal is an answer with another status than 2xx.
+// A refusal is an answer with another status than 2xx, or an error of a job.
 // https://cloud.google.com/bigquery/docs/error-messages
 type refusal struct {
 	status  int
@@ -57,6 +57,7 @@ func refuse(reason, format string, args ...any) *refusal {
 	return &refusal{status: reasonStatus[reason], reason: reason, message: fmt.Sprintf(format, args...)}
 }
 
+// statusWords has the words by which Google's JSON APIs name statuses.
 var statusWords = map[int]string{
 	http.StatusBadRequest:          "INVALID_ARGUMENT",
 	http.StatusUnauthorized:        "UNAUTHENTICATED",
@@ -84,6 +85,7 @@ func writeRefusal(w http.ResponseWriter, r *refusal) {
 	writeJSON(w, r.status, body)
 }
 
+// writeJSON answers with a body in JSON.
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	b, err := json.Marshal(body)
 	if err != nil {

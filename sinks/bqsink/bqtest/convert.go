@@ -9,9 +9,9 @@ import (
 // mostErrors bounds how many errors a job reports.
 const mostErrors = 10
 
-// target returns the table's fields as they are after the load.
-func (l *loading) target() []*bq.TableFieldSchema {
-	if l.fresh || l.replacesTable() {
+// tableFields returns the table's fields as they are after the load.
+func (l *loadRun) tableFields() []*bq.TableFieldSchema {
+	if l.isNew || l.replacesTable() {
 		return l.schema.Fields
 	}
 	return append(append([]*bq.TableFieldSchema{}, l.table.Doc.Schema.Fields...), l.schemas.added...)
@@ -19,14 +19,15 @@ func (l *loading) target() []*bq.TableFieldSchema {
 
 // convert makes rows of the table out of the files' columns, which are matched by name and not by
 // order.
-func (l *loading) convert() []*refusal {
-	fields := l.target()
+func (l *loadRun) convert() []*refusal {
+	fields := l.tableFields()
 	p := l.table.partitioned()
 	for _, src := range l.sources {
-		columns, bad := l.match(src, fields)
+		columns, bad := l.matchColumns(src, fields)
 		if len(bad) > 0 {
 			return bad
 		}
+		// Make each row, and note what is wrong with it.
 		for i := range src.rows {
 			r := row{cells: make([]any, len(fields))}
 			part := any(nil)
@@ -47,13 +48,13 @@ func (l *loading) convert() []*refusal {
 				}
 			}
 			var outside *refusal
-			if r.part, outside = l.partOf(p, part); outside != nil {
+			if r.partition, outside = l.partitionFor(p, part); outside != nil {
 				bad = append(bad, outside)
 			}
 			if len(bad) >= mostErrors {
 				return bad
 			}
-			l.bytes += r.bytes
+			l.rowBytes += r.bytes
 			l.rows = append(l.rows, r)
 		}
 		if len(bad) > 0 {
@@ -64,20 +65,21 @@ func (l *loading) convert() []*refusal {
 }
 
 // required tells whether a column is still REQUIRED once the load has relaxed the schema.
-func (l *loading) required(f *bq.TableFieldSchema) bool {
+func (l *loadRun) required(f *bq.TableFieldSchema) bool {
 	relaxed := fieldOf(l.schema, f.Name)
 	return f.Mode == "REQUIRED" && (relaxed == nil || relaxed.Mode == "REQUIRED")
 }
 
-// partOf returns the partition of a row. With a decorator, another partition is an error.
-func (l *loading) partOf(p *bq.TimePartitioning, value any) (string, *refusal) {
+// partitionFor returns the partition of a row, given its value in the partitioning column. If the
+// load names a partition by a decorator, a row of another one is an error.
+func (l *loadRun) partitionFor(p *bq.TimePartitioning, value any) (string, *refusal) {
 	switch {
 	case p == nil:
 		return wholePartition, nil
 	case p.Field == "" && l.decorated:
 		return l.decorator, nil
 	case p.Field == "":
-		value = l.j.Created * 1000
+		value = l.job.Created * 1000
 	}
 	id, err := partitionOf(p, value)
 	if err != nil {
@@ -90,9 +92,9 @@ func (l *loading) partOf(p *bq.TimePartitioning, value any) (string, *refusal) {
 	return id, nil
 }
 
-// match finds the column of each field. A column that the file lacks is NULL. A column that the
-// table lacks is refused, unless ignoreUnknownValues is set.
-func (l *loading) match(src *source, fields []*bq.TableFieldSchema) ([]*sourceColumn, []*refusal) {
+// matchColumns finds the column of each field. A column that the file lacks is NULL. A column that
+// the table lacks is refused, unless ignoreUnknownValues is set.
+func (l *loadRun) matchColumns(src *source, fields []*bq.TableFieldSchema) ([]*sourceColumn, []*refusal) {
 	columns := make([]*sourceColumn, len(fields))
 	var bad []*refusal
 	known := map[string]bool{}

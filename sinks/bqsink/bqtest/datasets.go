@@ -11,6 +11,7 @@ import (
 // A dataset is made by Options.Datasets and never changes.
 type dataset struct{ Doc bq.Dataset }
 
+// newDataset returns a dataset of the options.
 func newDataset(project, id string, o Options, now time.Time) *dataset {
 	return &dataset{Doc: bq.Dataset{
 		Kind: "bigquery#dataset", Id: project + ":" + id, Etag: etag(1), Location: o.Location,
@@ -29,6 +30,7 @@ func (s *Server) findDataset(project, id string) (*dataset, *refusal) {
 	return nil, refuse("notFound", "Not found: Dataset %s:%s", project, id)
 }
 
+// getDataset answers datasets.get.
 func (s *Server) getDataset(c *call) (any, *refusal) {
 	d, r := s.findDataset(c.project, c.dataset)
 	if r != nil {
@@ -37,9 +39,9 @@ func (s *Server) getDataset(c *call) (any, *refusal) {
 	return &d.Doc, nil
 }
 
-// place returns the location in which a job on a dataset runs. A job in another location doesn't
-// find the dataset. https://cloud.google.com/bigquery/docs/locations#specify_locations
-func (s *Server) place(project, id, location string) (string, *refusal) {
+// jobLocation returns the location in which a job on a dataset runs. A job in another location
+// doesn't find the dataset. https://cloud.google.com/bigquery/docs/locations#specify_locations
+func (s *Server) jobLocation(project, id, location string) (string, *refusal) {
 	d, r := s.findDataset(project, id)
 	if r != nil {
 		return "", r
@@ -50,10 +52,10 @@ func (s *Server) place(project, id, location string) (string, *refusal) {
 	return d.Doc.Location, nil
 }
 
-// inherit gives a new table the default expirations of its dataset. A partitioned table takes the
-// default for partitions instead of the one for tables.
+// setDefaultExpirations gives a new table the default expirations of its dataset. A partitioned
+// table takes the default for partitions instead of the one for tables.
 // https://cloud.google.com/bigquery/docs/reference/rest/v2/datasets
-func (s *Server) inherit(doc *bq.Table) {
+func (s *Server) setDefaultExpirations(doc *bq.Table) {
 	d := s.datasets[doc.TableReference.ProjectId+"."+doc.TableReference.DatasetId]
 	switch {
 	case d == nil || doc.View != nil:
@@ -77,12 +79,12 @@ func (s *Server) expire() {
 		}
 		p := t.partitioned()
 		over := func(r row) bool {
-			end, dated := endOf(p, r.part)
+			end, dated := endOf(p, r.partition)
 			return dated && !end.Add(time.Duration(p.ExpirationMs)*time.Millisecond).After(now)
 		}
 		if p != nil && p.ExpirationMs > 0 && slices.ContainsFunc(t.rows, over) {
 			t.rows = slices.DeleteFunc(slices.Clone(t.rows), over)
-			s.keepTable(t)
+			s.saveTable(t)
 		}
 	}
 }

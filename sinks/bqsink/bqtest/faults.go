@@ -22,12 +22,12 @@ const (
 	FaultFailJob FaultKind = "fail job" // the job ends with Reason and writes nothing
 )
 
-// A Fault is one line of a fault script. Call and Job say which calls it looks at, and Nth, Every
-// and Times which of these it strikes: see faults.Schedule. When several strike one call, the first
-// is taken.
+// A Fault is one line of a fault script. Call and Job say which calls it may strike, and Nth, Every
+// and Times which of these it does strike: see faults.Schedule. When several faults strike one
+// call, the first is taken.
 type Fault struct {
-	Call  string // the call's name, such as "jobs.insert"; see Request.Call
-	Job   string // the job ID that the call names contains this
+	Call  string // the call's name, such as "jobs.insert", see Request.Call; empty for any call
+	Job   string // a part of the job ID that the call names
 	Nth   int
 	Every int
 	Times int
@@ -39,7 +39,7 @@ type Fault struct {
 	Delay   time.Duration // FaultDelay, FaultSlowJob
 }
 
-// Schedule returns which of the calls that the fault looks at are struck by it.
+// Schedule returns which of the calls that the fault may strike are struck by it.
 func (f Fault) Schedule() faults.Schedule {
 	return faults.Schedule{Nth: f.Nth, Every: f.Every, Times: f.Times}
 }
@@ -95,8 +95,8 @@ func (f *Fault) refusal() *refusal {
 	return r
 }
 
-// looksAt tells whether a call is one of those that the fault may strike.
-func (f Fault) looksAt(c *call) bool {
+// mayStrike reports whether a call is one of those that the fault may strike.
+func (f Fault) mayStrike(c *call) bool {
 	return (f.Call == "" || f.Call == c.name) && strings.Contains(c.job, f.Job)
 }
 

@@ -56,14 +56,14 @@ func (s *Server) insertJob(c *call) (any, *refusal) {
 	if r != nil {
 		return nil, r
 	}
-	j, r := s.begin(c, ref, config, c.media)
+	j, r := s.startJob(c, ref, config, c.media)
 	if r != nil {
 		return nil, r
 	}
 	answer := j.resource()
 	// A job without a duration is done before the next call, but the answer to this one says
 	// RUNNING.
-	s.finishJobs(c.r.Context())
+	s.finishJobs(c.request.Context())
 	return answer, nil
 }
 
@@ -73,6 +73,7 @@ const (
 	formatJSON    = "NEWLINE_DELIMITED_JSON"
 )
 
+// The values of three settings of a load job.
 var (
 	createDispositions = []string{"CREATE_IF_NEEDED", "CREATE_NEVER"}
 	writeDispositions  = []string{"WRITE_APPEND", "WRITE_TRUNCATE", "WRITE_EMPTY"}
@@ -129,8 +130,8 @@ func (s *Server) checkLoad(c *call, load *bq.JobConfigurationLoad, location stri
 			return "", refuse("invalid", "Source URI \"%s\" is not gs://bucket/object (bqtest has no wildcards)", uri)
 		}
 	}
-	if r := tidySchema(load.Schema); r != nil {
+	if r := normalizeSchema(load.Schema); r != nil {
 		return "", r
 	}
-	return s.place(dst.ProjectId, dst.DatasetId, location)
+	return s.jobLocation(dst.ProjectId, dst.DatasetId, location)
 }

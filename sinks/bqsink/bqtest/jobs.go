@@ -32,11 +32,13 @@ type job struct {
 // user is the account of every job.
 const user = "reporter@test.iam.gserviceaccount.com"
 
+// jobID matches the IDs that a job can have.
 var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // key returns the job's full name.
 func (j *job) key() string { return j.Ref.ProjectId + ":" + j.Ref.Location + "." + j.Ref.JobId }
 
+// state returns the job's state. There is no state PENDING here.
 func (j *job) state() string {
 	if j.Done {
 		return "DONE"
@@ -98,6 +100,7 @@ func (s *Server) findJob(project, id, location string) (*job, *refusal) {
 	return nil, refuse("notFound", "Not found: Job %s", named)
 }
 
+// getJob answers jobs.get.
 func (s *Server) getJob(c *call) (any, *refusal) {
 	j, r := s.findJob(c.project, c.job, c.query.Get("location"))
 	if r != nil {
@@ -106,6 +109,7 @@ func (s *Server) getJob(c *call) (any, *refusal) {
 	return j.resource(), nil
 }
 
+// cancelJob answers jobs.cancel, which ends a running job at once.
 func (s *Server) cancelJob(c *call) (any, *refusal) {
 	j, r := s.findJob(c.project, c.job, c.query.Get("location"))
 	if r != nil {
@@ -115,14 +119,14 @@ func (s *Server) cancelJob(c *call) (any, *refusal) {
 		j.Scripted = &bq.ErrorProto{Reason: "stopped",
 			Message: "Job execution was cancelled: User requested cancellation"}
 		j.Ends = s.now().UnixMilli()
-		s.finish(c.r.Context(), j)
+		s.finish(c.request.Context(), j)
 	}
 	return &bq.JobCancelResponse{Kind: "bigquery#jobCancelResponse", Job: j.resource()}, nil
 }
 
-// begin starts a job whose configuration was checked. From here on it runs, whatever happens to the
-// answer.
-func (s *Server) begin(c *call, ref bq.JobReference, config *bq.JobConfiguration, media []byte) (*job, *refusal) {
+// startJob starts a job whose configuration was checked. From here on it runs, whatever happens to
+// the answer.
+func (s *Server) startJob(c *call, ref bq.JobReference, config *bq.JobConfiguration, media []byte) (*job, *refusal) {
 	if ref.JobId == "" {
 		s.serial++
 		ref.JobId = fmt.Sprintf("bqtest_job_%d", s.serial)

@@ -47,7 +47,7 @@ func readNDJSON(name string, content []byte, schema *bq.TableSchema) (*source, e
 		}
 		src.rows++
 	}
-	for _, k := range slices.Sorted(maps.Keys(unknown)) { // match refuses columns that the table lacks
+	for _, k := range slices.Sorted(maps.Keys(unknown)) { // matchColumns refuses columns that the table lacks
 		src.columns = append(src.columns, sourceColumn{name: k, kind: typeString, values: make([]any, src.rows)})
 	}
 	return src, nil
@@ -82,7 +82,7 @@ func jsonValue(kind string, v any) (any, error) {
 		}
 		return nil, fmt.Errorf("%q is not a BOOL", text)
 	}
-	at, err := instant(text)
+	at, err := parseInstant(text)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func jsonValue(kind string, v any) (any, error) {
 	return at.UnixMicro(), nil
 }
 
-// instant reads a DATE, DATETIME or TIMESTAMP.
-func instant(text string) (time.Time, error) {
+// parseInstant reads a DATE, DATETIME or TIMESTAMP.
+func parseInstant(text string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.RFC3339} {
 		// Parse accepts a fraction of seconds that the layout lacks.
 		if at, err := time.Parse(layout, text); err == nil {

@@ -19,7 +19,7 @@ type Options struct {
 	GCS    string
 	Quotas Quotas
 
-	// Defaults of Datasets, by which their tables expire; 0: they don't.
+	// Default expirations of partitions and tables in Datasets. 0 stands for none.
 	// https://cloud.google.com/bigquery/docs/reference/rest/v2/datasets
 	// (defaultPartitionExpirationMs, defaultTableExpirationMs)
 	PartitionExpiration, TableExpiration time.Duration
@@ -48,6 +48,8 @@ func limit(n, own int) (most int, ok bool) {
 	return n, n > 0
 }
 
+// withDefaults returns the options with defaults in place of zero values, or an error for options
+// that make no sense.
 func (o Options) withDefaults() (Options, error) {
 	if o.Location == "" {
 		o.Location = "US"

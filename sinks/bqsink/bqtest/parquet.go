@@ -32,6 +32,7 @@ type sourceColumn struct {
 	values   []any  // as rows hold them
 }
 
+// readParquet reads a Parquet file. decimals are the types that decimals may become.
 func readParquet(ctx context.Context, name string, content []byte, decimals []string) (*source, error) {
 	reader, err := file.NewParquetReader(bytes.NewReader(content))
 	if err != nil {
@@ -117,6 +118,7 @@ func conversion(t arrow.DataType, decimals []string) (string, func(arrow.Array, 
 	return "", nil, fmt.Errorf("has the Arrow type %s, which bqtest doesn't read", t)
 }
 
+// timestampConversion is conversion for a timestamp: with a zone a TIMESTAMP, without a DATETIME.
 func timestampConversion(t *arrow.TimestampType) (string, func(arrow.Array, int) (any, error), error) {
 	if t.Unit == arrow.Nanosecond {
 		return "", nil, fmt.Errorf("has type TIMESTAMP(NANOS), which can't be loaded")

@@ -2,9 +2,9 @@ package bqtest
 
 import "strings"
 
-// A mask is what the parameter fields selects of an answer: names with a mask each, which is nil
-// where everything below is wanted. A fake that ignored the parameter would hide that a caller
-// reads fields that it didn't ask for.
+// A mask says which fields of an answer the parameter named fields selects: the names, each with a
+// mask for what is below it. A nil mask selects everything below. A fake that ignored the parameter
+// would hide that a caller reads fields that it didn't ask for.
 // https://cloud.google.com/bigquery/docs/api-performance#partial-response
 type mask map[string]mask
 
@@ -111,8 +111,8 @@ func (m mask) apply(answer any) any {
 	return answer
 }
 
-// partial applies the call's parameter fields to its answer.
-func (c *call) partial(answer any) (any, *refusal) {
+// selectFields applies the call's parameter fields to its answer.
+func (c *call) selectFields(answer any) (any, *refusal) {
 	text := c.query.Get("fields")
 	if text == "" || answer == nil {
 		return answer, nil

@@ -48,8 +48,8 @@ func checkPartitioning(p *bq.TimePartitioning, s *bq.TableSchema) *refusal {
 	return nil
 }
 
-// specOf describes a partitioning as BigQuery's messages do.
-func specOf(p *bq.TimePartitioning) string {
+// partitioningText describes a partitioning as BigQuery's messages do.
+func partitioningText(p *bq.TimePartitioning) string {
 	switch {
 	case p == nil:
 		return "none"
@@ -59,7 +59,8 @@ func specOf(p *bq.TimePartitioning) string {
 	return fmt.Sprintf("interval(type:%s,field:%s)", strings.ToLower(p.Type), p.Field)
 }
 
-func specOfClustering(c *bq.Clustering) string {
+// clusteringText describes a clustering as BigQuery's messages do.
+func clusteringText(c *bq.Clustering) string {
 	if c == nil {
 		return "none"
 	}

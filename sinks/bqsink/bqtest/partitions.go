@@ -10,7 +10,7 @@ import (
 
 // A count is the ID of a partition and its number of rows.
 type count struct {
-	partition *string // nil: the table has no partitions
+	partition *string // nil if the table has no partitions
 	rows      int64
 }
 
@@ -25,7 +25,7 @@ func (s *Server) countPartitions(j *job, st *statement) *refusal {
 					"(%s)", st.table.ProjectId, st.table.DatasetId, needed)
 		}
 	}
-	if _, r := s.place(st.table.ProjectId, st.table.DatasetId, j.Ref.Location); r != nil {
+	if _, r := s.jobLocation(st.table.ProjectId, st.table.DatasetId, j.Ref.Location); r != nil {
 		return r
 	}
 	t := s.tables[tableKey(st.table)]
@@ -34,7 +34,7 @@ func (s *Server) countPartitions(j *job, st *statement) *refusal {
 	}
 	rows := map[string]int64{}
 	for _, r := range t.rows {
-		rows[r.part]++
+		rows[r.partition]++
 	}
 	if t.partitioned() == nil {
 		j.Counts = []count{{nil, int64(len(t.rows))}}

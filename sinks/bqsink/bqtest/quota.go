@@ -9,14 +9,15 @@ import (
 type loadEvent struct {
 	at         int64 // ms since 1970
 	project    string
-	load       bool // it is a load job
-	partitions int  // modified; 0 for a failed job
-	metadata   bool // it is a change of the table's definition
+	load       bool // the event is a load job
+	partitions int  // how many partitions were modified; 0 for a failed job
+	metadata   bool // the event is a change of the table's definition
 }
 
 // loadHistory holds the events of each table. Events older than a day are dropped.
 type loadHistory map[string][]loadEvent
 
+// The times over which daily quotas and rate limits count, and the reasons with which they refuse.
 const (
 	day         = 24 * time.Hour
 	rateSpan    = 10 * time.Second
@@ -24,6 +25,7 @@ const (
 	quotaReason = "quotaExceeded"
 )
 
+// add adds an event, and drops the table's old ones.
 func (h loadHistory) add(table string, e loadEvent) {
 	events := h[table]
 	for len(events) > 0 && events[0].at < e.at-day.Milliseconds() {
@@ -43,6 +45,7 @@ func (h loadHistory) sum(table string, since int64, of func(loadEvent) int) int 
 	return n
 }
 
+// oneLoad returns 1 for a load job, for sum to count them.
 func oneLoad(e loadEvent) int {
 	if e.load {
 		return 1
@@ -58,11 +61,11 @@ func (s *Server) countLoad(j *job, partitions int) {
 	s.loads.add(tableKey(&dst), loadEvent{at: j.Ends, project: dst.ProjectId, load: true, partitions: partitions})
 }
 
-// checkLoads checks a load job against the quotas of its table and project when it ends. Rate
+// checkQuotas checks a load job against the quotas of its table and project when it ends. Rate
 // limits and daily quotas have different reasons.
 // https://cloud.google.com/bigquery/docs/troubleshoot-quotas
-func (s *Server) checkLoads(l *loading) []*refusal {
-	at, key := l.j.Ends, tableKey(l.dst)
+func (s *Server) checkQuotas(l *loadRun) []*refusal {
+	at, key := l.job.Ends, tableKey(l.dst)
 	today := at - day.Milliseconds()
 	if most, ok := limit(s.quotas.LoadsPerTable, 1500); ok && s.loads.sum(key, today, oneLoad) >= most {
 		return []*refusal{refuse(quotaReason, "Quota exceeded: Your table exceeded quota for imports or query "+

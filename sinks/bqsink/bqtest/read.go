@@ -35,12 +35,12 @@ func (s *Server) Rows(name string) ([][]string, error) {
 	}
 	texts := [][]string{}
 	for _, r := range t.rows {
-		if decorated && r.part != decorator {
+		if decorated && r.partition != decorator {
 			continue
 		}
 		cells := make([]string, len(t.Doc.Schema.Fields))
 		for i := range cells {
-			cells[i] = canonical(r.cell(i))
+			cells[i] = canonicalText(r.cell(i))
 		}
 		texts = append(texts, cells)
 	}
@@ -48,7 +48,8 @@ func (s *Server) Rows(name string) ([][]string, error) {
 	return texts, nil
 }
 
-func canonical(value any) string {
+// canonicalText returns a cell in the form that Rows describes.
+func canonicalText(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return Null
@@ -90,7 +91,7 @@ type Request struct {
 	Method string
 	Path   string
 	Query  url.Values
-	Job    string          // the job ID that it names
+	Job    string          // the job ID that the call names
 	Match  string          // the If-Match header
 	Body   json.RawMessage // the metadata, not the rows of an upload
 	Status int             // 0 when the connection was dropped
@@ -98,8 +99,8 @@ type Request struct {
 	Fault  FaultKind       // the scripted fault that struck
 }
 
-// requestLog has a lock of its own, because a call is written down after the server's lock is
-// released.
+// requestLog is the list that Requests returns. It has a lock of its own, because a call is added
+// after the server's lock is released.
 type requestLog struct {
 	mu      sync.Mutex
 	entries []Request

@@ -19,9 +19,9 @@ func decode(body []byte, into any) *refusal {
 	return nil
 }
 
-// matches checks the precondition If-Match: the resource still has that etag.
-func matches(c *call, have string) *refusal {
-	if want := c.r.Header.Get("If-Match"); want != "" && want != "*" && want != have {
+// checkEtag checks the precondition If-Match: the resource still has that etag.
+func checkEtag(c *call, have string) *refusal {
+	if want := c.request.Header.Get("If-Match"); want != "" && want != "*" && want != have {
 		return refuse("conditionNotMet", "Precondition Failed")
 	}
 	return nil
@@ -43,6 +43,7 @@ func merge(old any, patch []byte, into any) *refusal {
 	return decode(b, into)
 }
 
+// mergeMaps is merge for the fields of objects.
 func mergeMaps(have, change map[string]any) {
 	for k, v := range change {
 		below, isMap := v.(map[string]any)

@@ -14,7 +14,7 @@ import (
 // A call is one request that was recognised.
 type call struct {
 	name    string // such as "jobs.insert"
-	r       *http.Request
+	request *http.Request
 	query   url.Values
 	project string
 	dataset string
@@ -38,6 +38,7 @@ const (
 	pathJobs     = pathProject + "/jobs"
 )
 
+// routes sets the handler of each call, with the permission that the call needs.
 func (s *Server) routes() {
 	s.mux = http.NewServeMux()
 	for _, e := range []struct {
@@ -72,39 +73,42 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("/upload"+pathJobs, s.serveUpload)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.serve(w, newCall("unknown", r), "", func(c *call) (any, *refusal) {
-			return nil, refuse("notFound", "%s %s: this server doesn't know the call", c.r.Method, c.r.URL.Path)
+			return nil, refuse("notFound", "%s %s: this server doesn't know the call", c.request.Method,
+				c.request.URL.Path)
 		})
 	})
 }
 
+// newCall returns a call without its body. request is the request as it arrived.
 func newCall(name string, r *http.Request) *call {
 	original, _ := r.Context().Value(originalKey{}).(*http.Request)
 	if original == nil {
 		original = r
 	}
 	return &call{
-		name: name, r: original, query: r.URL.Query(), project: r.PathValue("project"),
+		name: name, request: original, query: r.URL.Query(), project: r.PathValue("project"),
 		dataset: r.PathValue("dataset"), table: r.PathValue("table"), job: r.PathValue("job"),
 	}
 }
 
 // serve handles a call from its faults to its answer and its entry in the log of requests.
 func (s *Server) serve(w http.ResponseWriter, c *call, permission string, do handler) {
-	c.fault, _ = s.script.Next(func(f Fault) bool { return f.looksAt(c) })
+	c.fault, _ = s.script.Next(func(f Fault) bool { return f.mayStrike(c) })
 	entry := Request{
-		Call: c.name, Method: c.r.Method, Path: c.r.URL.Path, Query: c.query, Job: c.job,
-		Match: c.r.Header.Get("If-Match"),
+		Call: c.name, Method: c.request.Method, Path: c.request.URL.Path, Query: c.query, Job: c.job,
+		Match: c.request.Header.Get("If-Match"),
 	}
-	if mediaType, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type")); len(c.body) > 0 &&
+	if mediaType, _, _ := mime.ParseMediaType(c.request.Header.Get("Content-Type")); len(c.body) > 0 &&
 		c.name != "uploads.chunk" && mediaType != "" {
 		entry.Body = slices.Clone(c.body)
 	}
 	if c.fault != nil {
 		entry.Fault = c.fault.Kind
 	}
+	// Do the call, and note what comes of it.
 	answer, refused := s.answer(c, permission, do)
 	if _, raw := answer.(func(http.ResponseWriter)); refused == nil && !raw {
-		answer, refused = c.partial(answer)
+		answer, refused = c.selectFields(answer)
 	}
 	entry.Status = http.StatusOK
 	if refused != nil {
@@ -118,6 +122,7 @@ func (s *Server) serve(w http.ResponseWriter, c *call, permission string, do han
 	entry.Time = s.now()
 	s.mu.Unlock()
 	s.log.add(entry)
+	// Answer it, or drop the connection.
 	switch {
 	case dropped:
 		faults.Drop(w)
@@ -145,12 +150,12 @@ func (s *Server) answer(c *call, permission string, do handler) (any, *refusal) 
 		case FaultStatus:
 			return nil, f.refusal()
 		case FaultDelay:
-			if faults.Sleep(c.r.Context(), f.Delay) != nil {
+			if faults.Sleep(c.request.Context(), f.Delay) != nil {
 				panic(http.ErrAbortHandler) // the caller is gone
 			}
 		}
 	}
-	if s.opts.Token != "" && c.r.Header.Get("Authorization") != "Bearer "+s.opts.Token {
+	if s.opts.Token != "" && c.request.Header.Get("Authorization") != "Bearer "+s.opts.Token {
 		return nil, refuse("authError",
 			"Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other "+
 				"valid authentication credential.")
@@ -160,7 +165,7 @@ func (s *Server) answer(c *call, permission string, do handler) (any, *refusal) 
 	if slices.Contains(s.denied, permission) {
 		return nil, c.denied(permission)
 	}
-	s.finishJobs(c.r.Context())
+	s.finishJobs(c.request.Context())
 	return do(c)
 }
 

@@ -28,7 +28,7 @@ func (s *Server) listRows(c *call) (any, *refusal) {
 	}
 	var rows []row
 	for _, r := range t.rows {
-		if !decorated || r.part == decorator {
+		if !decorated || r.partition == decorator {
 			rows = append(rows, r)
 		}
 	}
@@ -49,7 +49,7 @@ func (s *Server) listRows(c *call) (any, *refusal) {
 				seconds := float64(v.(int64)) / float64(time.Second/time.Microsecond)
 				cell.V = strconv.FormatFloat(seconds, 'E', -1, 64)
 			default:
-				cell.V = canonical(v)
+				cell.V = canonicalText(v)
 			}
 			made.F = append(made.F, cell)
 		}

@@ -28,17 +28,20 @@ const (
 var standardNames = map[string]string{"INT64": typeInteger, "FLOAT64": typeFloat, "BOOL": typeBool,
 	"DECIMAL": typeNumeric}
 
+// keptTypes are the types that a column can have here.
 var keptTypes = []string{typeString, typeInteger, typeFloat, typeNumeric, typeBool, typeDate, typeDateTime,
 	typeTimestamp}
 
-// Column names. https://cloud.google.com/bigquery/docs/schemas#column_names
+// columnName matches the names of columns.
+// https://cloud.google.com/bigquery/docs/schemas#column_names
 var columnName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,299}$`)
 
+// reservedPrefixes are the beginnings that no column's name may have, by the same page.
 var reservedPrefixes = []string{"_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER"}
 
-// tidySchema replaces the names of types and modes by those of the answers, and refuses what
+// normalizeSchema replaces the names of types and modes by those of the answers, and refuses what
 // BigQuery or this server lacks.
-func tidySchema(s *bq.TableSchema) *refusal {
+func normalizeSchema(s *bq.TableSchema) *refusal {
 	if s == nil {
 		return nil
 	}
@@ -79,7 +82,7 @@ func tidySchema(s *bq.TableSchema) *refusal {
 
 // checkTable checks the definition of a table, from tables.insert or after a patch.
 func checkTable(doc *bq.Table) *refusal {
-	if r := tidySchema(doc.Schema); r != nil {
+	if r := normalizeSchema(doc.Schema); r != nil {
 		return r
 	}
 	if doc.RangePartitioning != nil || doc.ExternalDataConfiguration != nil || doc.MaterializedView != nil {
@@ -159,6 +162,7 @@ func checkLabels(labels map[string]string) *refusal {
 	return nil
 }
 
+// labelText reports whether a text can be a label's key or value.
 func labelText(s string) bool {
 	for _, r := range s {
 		if unicode.IsUpper(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' {
@@ -170,48 +174,52 @@ func labelText(s string) bool {
 
 // schemaChanges is how a new schema differs from an old one.
 type schemaChanges struct {
-	added   []*bq.TableFieldSchema
-	relaxed []string // REQUIRED to NULLABLE
-	never   []string // changes that no option allows, in BigQuery's words
+	added           []*bq.TableFieldSchema
+	relaxed         []string // REQUIRED to NULLABLE
+	alwaysForbidden []string // changes that no option allows, in BigQuery's words
 }
 
+// compareSchemas returns the changes from old to fresh.
 func compareSchemas(old, fresh *bq.TableSchema) schemaChanges {
 	var c schemaChanges
 	for _, f := range fresh.Fields {
 		have := fieldOf(old, f.Name)
 		switch {
 		case have == nil && f.Mode == "REQUIRED":
-			c.never = append(c.never, fmt.Sprintf("Cannot add required fields to an existing schema. (field: %s)",
-				f.Name))
+			c.alwaysForbidden = append(c.alwaysForbidden,
+				fmt.Sprintf("Cannot add required fields to an existing schema. (field: %s)",
+					f.Name))
 		case have == nil:
 			c.added = append(c.added, f)
 		case have.Type != f.Type:
-			c.never = append(c.never, fmt.Sprintf("Field %s has changed type from %s to %s", f.Name, have.Type, f.Type))
+			c.alwaysForbidden = append(c.alwaysForbidden,
+				fmt.Sprintf("Field %s has changed type from %s to %s", f.Name, have.Type, f.Type))
 		case have.Mode == "REQUIRED" && f.Mode != "REQUIRED":
 			c.relaxed = append(c.relaxed, f.Name)
 		case have.Mode != "REQUIRED" && f.Mode == "REQUIRED":
-			c.never = append(c.never, fmt.Sprintf("Field %s has changed mode from NULLABLE to REQUIRED", f.Name))
+			c.alwaysForbidden = append(c.alwaysForbidden,
+				fmt.Sprintf("Field %s has changed mode from NULLABLE to REQUIRED", f.Name))
 		}
 	}
 	for _, f := range old.Fields {
 		if fieldOf(fresh, f.Name) == nil {
-			c.never = append(c.never, fmt.Sprintf("Field %s is missing in new schema", f.Name))
+			c.alwaysForbidden = append(c.alwaysForbidden, fmt.Sprintf("Field %s is missing in new schema", f.Name))
 		}
 	}
 	return c
 }
 
-// forbidden returns the first change that isn't allowed, or "".
-func (c schemaChanges) forbidden(addition, relaxation bool) string {
-	if all := c.all(addition, relaxation); len(all) > 0 {
+// firstForbidden returns the first change that isn't allowed, or "".
+func (c schemaChanges) firstForbidden(addition, relaxation bool) string {
+	if all := c.allForbidden(addition, relaxation); len(all) > 0 {
 		return all[0]
 	}
 	return ""
 }
 
-// all returns every change that isn't allowed.
-func (c schemaChanges) all(addition, relaxation bool) []string {
-	bad := slices.Clone(c.never)
+// allForbidden returns every change that isn't allowed.
+func (c schemaChanges) allForbidden(addition, relaxation bool) []string {
+	bad := slices.Clone(c.alwaysForbidden)
 	if !addition {
 		for _, f := range c.added {
 			bad = append(bad, fmt.Sprintf("Cannot add fields (field: %s)", f.Name))

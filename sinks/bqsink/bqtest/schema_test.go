@@ -160,7 +160,7 @@ func TestFilesThatDontFitTheirSchema(t *testing.T) {
 
 func dateOf(t *testing.T, text string) arrow.Date32 {
 	t.Helper()
-	at, err := instant(text)
+	at, err := parseInstant(text)
 	if err != nil {
 		t.Fatal(err)
 	}

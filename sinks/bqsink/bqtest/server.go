@@ -22,7 +22,7 @@ type Server struct {
 	script faults.Script[Fault]
 	log    requestLog
 
-	mu       sync.Mutex // guards the fields below up to loads; never held while waiting
+	mu       sync.Mutex // guards the fields from here to loads; never held while waiting
 	datasets map[string]*dataset
 	tables   map[string]*table
 	jobs     map[string]*job

@@ -12,33 +12,34 @@ import (
 // .ci/views.py runs the views' SQL in another one.
 type statement struct {
 	kind     string             // DELETE or SELECT
-	table    *bq.TableReference // nil: none
-	column   string             // of the range; empty: all rows
+	table    *bq.TableReference // nil if the statement is about no table
+	column   string             // the column of the range; empty for all rows
 	literal  string             // the type of the range's ends
 	from, to string             // the ends as rows hold them; to is outside of the range
 }
 
-// probe is the statement by which the sink finds out whether it may run jobs.
-const probe = "SELECT 1"
+// probeStatement is the statement by which the sink finds out whether it may run jobs.
+const probeStatement = "SELECT 1"
 
+// The forms of the statements about tables.
 var (
 	deleteAll   = regexp.MustCompile("^DELETE FROM `([^`.]+)\\.([^`.]+)\\.([^`.]+)` WHERE TRUE$")
 	deleteRange = regexp.MustCompile("^DELETE FROM `([^`.]+)\\.([^`.]+)\\.([^`.]+)` WHERE " +
 		"`(\\w+)` >= (DATE|DATETIME) '([0-9: -]+)' AND `(\\w+)` < (DATE|DATETIME) '([0-9: -]+)'$")
-	ofPartitions = regexp.MustCompile("^SELECT partition_id, total_rows FROM " +
+	selectPartitions = regexp.MustCompile("^SELECT partition_id, total_rows FROM " +
 		"`([^`.]+)\\.([^`.]+)\\.INFORMATION_SCHEMA\\.PARTITIONS` WHERE table_name = '(\\w+)'$")
 )
 
 // parseStatement parses one of the sink's statements, and refuses every other.
 func parseStatement(text string) (*statement, *refusal) {
-	if text == probe {
+	if text == probeStatement {
 		return &statement{kind: "SELECT"}, nil
 	}
 	if m := deleteAll.FindStringSubmatch(text); m != nil {
 		return &statement{kind: "DELETE", table: &bq.TableReference{ProjectId: m[1], DatasetId: m[2], TableId: m[3]}},
 			nil
 	}
-	if m := ofPartitions.FindStringSubmatch(text); m != nil {
+	if m := selectPartitions.FindStringSubmatch(text); m != nil {
 		return &statement{kind: "SELECT", table: &bq.TableReference{ProjectId: m[1], DatasetId: m[2], TableId: m[3]}},
 			nil
 	}
@@ -103,7 +104,7 @@ func (s *Server) query(j *job) {
 // deleteRows deletes the rows of a range, or all of them.
 // https://cloud.google.com/bigquery/docs/reference/standard-sql/dml-syntax#delete_statement
 func (s *Server) deleteRows(j *job, st *statement) *refusal {
-	if _, r := s.place(st.table.ProjectId, st.table.DatasetId, j.Ref.Location); r != nil {
+	if _, r := s.jobLocation(st.table.ProjectId, st.table.DatasetId, j.Ref.Location); r != nil {
 		return r
 	}
 	t, r := s.findTable(st.table.ProjectId, st.table.DatasetId, st.table.TableId)
@@ -139,6 +140,6 @@ func (s *Server) deleteRows(j *job, st *statement) *refusal {
 		})
 	}
 	j.Deleted = int64(before - len(t.rows))
-	s.keepTable(t)
+	s.saveTable(t)
 	return nil
 }

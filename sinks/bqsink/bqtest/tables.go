@@ -21,9 +21,9 @@ type table struct {
 // nil, a string (STRING, and as text NUMERIC, DATE and DATETIME), an int64 (INTEGER, and TIMESTAMP
 // in microseconds), a float64 or a bool.
 type row struct {
-	part  string
-	bytes int64 // logical size
-	cells []any
+	partition string
+	bytes     int64 // logical size
+	cells     []any
 }
 
 // cell returns the cell of a column, which is NULL when the column was added after the row.
@@ -37,6 +37,7 @@ func (r row) cell(i int) any {
 // mostName is how long the name of a table or job may be, in bytes.
 const mostName = 1024
 
+// tableName matches the names that a table can have.
 var tableName = regexp.MustCompile(`^[\p{L}\p{M}\p{N}\p{Pc}\p{Pd}\p{Zs}]+$`)
 
 func (t *table) key() string  { return tableKey(t.Doc.TableReference) }
@@ -53,6 +54,7 @@ func legacyName(r *bq.TableReference) string {
 	return r.ProjectId + ":" + r.DatasetId + "." + r.TableId
 }
 
+// findTable returns the table, or 404 in BigQuery's words.
 func (s *Server) findTable(project, dataset, id string) (*table, *refusal) {
 	if _, r := s.findDataset(project, dataset); r != nil {
 		return nil, r
@@ -63,8 +65,8 @@ func (s *Server) findTable(project, dataset, id string) (*table, *refusal) {
 	return nil, refuse("notFound", "Not found: Table %s:%s.%s", project, dataset, id)
 }
 
-// keepTable makes the table's present state visible under a new etag.
-func (s *Server) keepTable(t *table) {
+// saveTable makes the table's present state visible under a new etag.
+func (s *Server) saveTable(t *table) {
 	t.version++
 	t.Doc.Etag = etag(t.version)
 	t.Doc.LastModifiedTime = uint64(s.now().UnixMilli())
@@ -80,9 +82,9 @@ func (s *Server) createTable(doc bq.Table, location string) *table {
 	} else if doc.Schema == nil {
 		doc.Schema = &bq.TableSchema{}
 	}
-	s.inherit(&doc)
+	s.setDefaultExpirations(&doc)
 	t := &table{Doc: doc}
-	s.keepTable(t)
+	s.saveTable(t)
 	return t
 }
 
@@ -90,7 +92,7 @@ func (s *Server) createTable(doc bq.Table, location string) *table {
 func (t *table) partitions() map[string]bool {
 	ids := map[string]bool{}
 	for _, r := range t.rows {
-		ids[r.part] = true
+		ids[r.partition] = true
 	}
 	return ids
 }
@@ -159,7 +161,7 @@ func (s *Server) patchTable(c *call) (any, *refusal) {
 	if r != nil {
 		return nil, r
 	}
-	if r := matches(c, t.Doc.Etag); r != nil {
+	if r := checkEtag(c, t.Doc.Etag); r != nil {
 		return nil, r
 	}
 	if r := s.countMetadataUpdate(t.key()); r != nil {
@@ -180,7 +182,7 @@ func (s *Server) patchTable(c *call) (any, *refusal) {
 		return nil, r
 	}
 	t.Doc = doc
-	s.keepTable(t)
+	s.saveTable(t)
 	return s.resource(t), nil
 }
 
@@ -196,13 +198,13 @@ func checkChange(t *table, doc *bq.Table) *refusal {
 	if r := checkTable(doc); r != nil {
 		return r
 	}
-	if have, want := specOf(t.partitioned()), specOf(doc.TimePartitioning); have != want {
+	if have, want := partitioningText(t.partitioned()), partitioningText(doc.TimePartitioning); have != want {
 		return refuse("invalid", "Cannot change partitioning of table %s. Expected partitioning specification %s, "+
 			"but input partitioning specification is %s",
 			t.Doc.Id, have, want)
 	}
 	changes := compareSchemas(t.Doc.Schema, doc.Schema)
-	if msg := changes.forbidden(true, true); msg != "" {
+	if msg := changes.firstForbidden(true, true); msg != "" {
 		return refuse("invalid", "Provided Schema does not match Table %s. %s", t.Doc.Id, msg)
 	}
 	return nil

@@ -14,12 +14,12 @@ import (
 // An upload is a resumable session: first the metadata are sent, then the file in chunks.
 // https://cloud.google.com/bigquery/docs/reference/api-uploads
 type upload struct {
-	project string
-	body    []byte
-	media   []byte
-	answer  any // of the whole upload, once it is complete
-	refused *refusal
-	ended   bool
+	project  string
+	body     []byte
+	media    []byte
+	answer   any // the answer to the whole upload, once it is complete
+	refused  *refusal
+	complete bool
 }
 
 // chunkUnit divides the size of every chunk but the last, in bytes.
@@ -90,10 +90,11 @@ func (s *Server) startUpload(c *call) (any, *refusal) {
 	id := fmt.Sprintf("session-%d", s.serial)
 	s.uploads[id] = &upload{project: c.project, body: c.body}
 	scheme := "http"
-	if c.r.TLS != nil {
+	if c.request.TLS != nil {
 		scheme = "https"
 	}
-	location := fmt.Sprintf("%s://%s%s?uploadType=resumable&upload_id=%s", scheme, c.r.Host, c.r.URL.Path, id)
+	location := fmt.Sprintf("%s://%s%s?uploadType=resumable&upload_id=%s", scheme, c.request.Host,
+		c.request.URL.Path, id)
 	return func(w http.ResponseWriter) {
 		w.Header().Set("Location", location)
 		w.Header().Set("X-GUploader-UploadID", id)
@@ -106,7 +107,7 @@ func (s *Server) serveChunk(w http.ResponseWriter, c *call, id string, chunk []b
 	s.mu.Lock()
 	u := s.uploads[id]
 	s.mu.Unlock()
-	from, total, err := contentRange(c.r.Header.Get("Content-Range"), len(chunk))
+	from, total, err := contentRange(c.request.Header.Get("Content-Range"), len(chunk))
 	if total < 0 || err != nil || u == nil {
 		c.name = "uploads.chunk"
 	}
@@ -122,7 +123,7 @@ func (s *Server) serveChunk(w http.ResponseWriter, c *call, id string, chunk []b
 			return nil, refuse("notFound", "Not found: upload session %s", id)
 		case err != nil:
 			return nil, refuse("badRequest", "%v", err)
-		case u.ended:
+		case u.complete:
 			return u.answer, u.refused
 		case from > len(u.media):
 			return nil, refuse("badRequest", "a chunk from byte %d on, but %d bytes are here", from, len(u.media))
@@ -134,14 +135,14 @@ func (s *Server) serveChunk(w http.ResponseWriter, c *call, id string, chunk []b
 			u.media = append(u.media[:from], chunk...)
 		}
 		if total < 0 || len(u.media) < total {
-			return incomplete(c.r, len(u.media)), nil
+			return incomplete(c.request, len(u.media)), nil
 		}
 		if len(u.media) != total {
 			return nil, refuse("badRequest", "%d bytes came and %d were announced", len(u.media), total)
 		}
 		c.media = append([]byte{}, u.media...)
 		u.answer, u.refused = s.insertJob(c)
-		u.ended = true
+		u.complete = true
 		u.media = nil
 		return u.answer, u.refused
 	})
