@@ -19,18 +19,18 @@ func (b *Bucket) Attributes(ctx context.Context, key string) (Object, map[string
 	case gcerrors.Code(err) == gcerrors.NotFound:
 		return Object{}, nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	case err != nil:
-		return Object{}, nil, b.inItsWords(ctx, key, err)
+		return Object{}, nil, b.explainRefusal(ctx, key, err)
 	}
 	return Object{Key: key, Size: there.Size, Version: version(there), Modified: there.ModTime}, there.Metadata, nil
 }
 
-// inItsWords replaces the error of a refused HEAD request, whose answer has no body, by the error
-// of a GET, whose answer explains the refusal.
-func (b *Bucket) inItsWords(ctx context.Context, key string, err error) error {
+// explainRefusal replaces the error of a refused HEAD request, whose answer has no body, by the
+// error of a GET, whose answer explains the refusal.
+func (b *Bucket) explainRefusal(ctx context.Context, key string, err error) error {
 	if status := statusOf(err); status < http.StatusBadRequest || status >= http.StatusInternalServerError {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, wordsTimeout)
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
 	r, again := b.blob.NewRangeReader(ctx, key, 0, 1, nil)
 	if again == nil {
@@ -42,6 +42,6 @@ func (b *Bucket) inItsWords(ctx context.Context, key string, err error) error {
 	return again
 }
 
-// wordsTimeout bounds the GET that asks for the explanation of a refusal, because Amazon's client
+// explainTimeout bounds the GET that asks for the explanation of a refusal, because Amazon's client
 // retries some refusals with pauses.
-const wordsTimeout = 30 * time.Second
+const explainTimeout = 30 * time.Second

@@ -65,6 +65,7 @@ func azureClient(service azureblob.ServiceURL, name azureblob.ContainerName) (*c
 	return container.NewClient(at, identity, options)
 }
 
+// These are the advice for refused credentials, and for missing rights.
 const (
 	azureCredentials = "set AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or log in by " +
 		"az login, or run under a " +
@@ -72,14 +73,15 @@ const (
 	azureRights = "; an identity needs the role Storage Blob Data Contributor on the container"
 )
 
-// azureAnswers is a policy of Azure's client. It
+// azureAnswers is a policy (a step of each request) of Azure's client. It
 //   - puts every error, which the client spreads over paragraphs, into one line
 //   - turns an error about credentials into a refusal
-//   - stores the date and version of an answer.
+//   - stores the date and version of an answer in the context's answer.
 //
 // As a per-call policy it runs outside of the client's retries.
 type azureAnswers struct{}
 
+// Do sends the request by the policies that follow, and treats its answer.
 func (azureAnswers) Do(req *policy.Request) (*http.Response, error) {
 	resp, err := req.Next()
 	if err != nil {
@@ -89,9 +91,9 @@ func (azureAnswers) Do(req *policy.Request) (*http.Response, error) {
 		}
 		return resp, err
 	}
-	dated(req.Raw().Context(), resp.Header)
+	noteDate(req.Raw().Context(), resp.Header)
 	if resp.StatusCode < http.StatusBadRequest {
-		ofAzure(req.Raw(), resp)
+		noteAzureVersion(req.Raw(), resp)
 		return resp, nil
 	}
 	var answer *azcore.ResponseError
@@ -100,24 +102,24 @@ func (azureAnswers) Do(req *policy.Request) (*http.Response, error) {
 	}
 	text := fmt.Sprintf("Azure answered %d %s", answer.StatusCode,
 		cmp.Or(answer.ErrorCode, http.StatusText(answer.StatusCode)))
-	if said := azureWords(resp); said != "" {
-		text += ": " + said
+	if message := azureWords(resp); message != "" {
+		text += ": " + message
 	}
 	if answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden {
 		return nil, &refusal{text: text, cause: err, advice: azureCredentials + azureRights}
 	}
-	return nil, &plainly{text, err}
+	return nil, &rewordedError{text, err}
 }
 
 // azureWords returns the message in an answer's body, without the request's ID and time that follow
 // it.
 func azureWords(resp *http.Response) string {
 	body, err := runtime.Payload(resp)
-	var said struct{ Message string }
-	if err != nil || xml.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &said) != nil {
+	var message struct{ Message string }
+	if err != nil || xml.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &message) != nil {
 		return ""
 	}
-	text, _, _ := strings.Cut(said.Message, "RequestId:")
+	text, _, _ := strings.Cut(message.Message, "RequestId:")
 	return strings.TrimRight(oneLine(text), ".")
 }
 
@@ -126,52 +128,54 @@ var azureHTTP = sync.OnceValue(func() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	t.MaxIdleConnsPerHost = 10
-	return &http.Client{Transport: ownBodies{t}}
+	return &http.Client{Transport: bodyStopper{t}}
 })
 
-// ownBodies stops the reading of a request's body as soon as the answer has come. A transport may
-// go on reading after an early answer, for example a 503 to an upload. By then Azure's client has
-// unmapped the memory of the body (azblob v1.6.4 to v1.8.0, internal/shared/mmf_unix.go), and the
-// read would end the process with SIGSEGV.
-type ownBodies struct{ next http.RoundTripper }
+// A bodyStopper is a transport that stops the reading of a request's body as soon as the answer has
+// come. The next transport may go on reading after an early answer, for example a 503 to an upload.
+// By then Azure's client has unmapped the memory of the body (azblob v1.6.4 to v1.8.0,
+// internal/shared/mmf_unix.go), and the read would end the process with SIGSEGV.
+type bodyStopper struct{ next http.RoundTripper }
 
-func (o ownBodies) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip sends a request whose bodies can be read only until it returns.
+func (o bodyStopper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return o.next.RoundTrip(req)
 	}
-	end := &ending{}
-	defer end.now()
+	end := &stopSignal{}
+	defer end.stop()
 	sent := *req // a transport must not change its caller's request
-	sent.Body = endingBody{req.Body, end}
+	sent.Body = stoppableBody{req.Body, end}
 	if again := req.GetBody; again != nil {
 		sent.GetBody = func() (io.ReadCloser, error) {
 			body, err := again()
-			return endingBody{body, end}, err
+			return stoppableBody{body, end}, err
 		}
 	}
 	return o.next.RoundTrip(&sent)
 }
 
-// An ending stops the reading of all bodies of a request: the first, and those of its repetitions.
-type ending struct {
+// A stopSignal stops the reading of all bodies of a request: the first, and those of its
+// repetitions.
+type stopSignal struct {
 	mu   sync.Mutex
 	over bool
 }
 
-// now ends the reading. It waits for a read that is in progress.
-func (e *ending) now() {
+// stop ends the reading. It waits for a read that is in progress.
+func (e *stopSignal) stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.over = true
 }
 
-// An endingBody can be read until its ending has come.
-type endingBody struct {
+// A stoppableBody can be read until its signal stops it.
+type stoppableBody struct {
 	io.ReadCloser
-	end *ending
+	end *stopSignal
 }
 
-func (b endingBody) Read(p []byte) (int, error) {
+func (b stoppableBody) Read(p []byte) (int, error) {
 	b.end.mu.Lock()
 	defer b.end.mu.Unlock()
 	if b.end.over {

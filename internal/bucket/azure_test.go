@@ -55,7 +55,7 @@ func TestBodiesEndWithTheAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.GetBody = func() (io.ReadCloser, error) { return body(), nil }
-		if _, err := (ownBodies{slow}).RoundTrip(req); err != nil { //nolint:bodyclose // it has none
+		if _, err := (bodyStopper{slow}).RoundTrip(req); err != nil { //nolint:bodyclose // it has none
 			t.Fatal(err)
 		}
 		unmapped.Store(true)
@@ -65,7 +65,7 @@ func TestBodiesEndWithTheAnswer(t *testing.T) {
 		if late.Load() > 0 {
 			t.Error("the body was read after the answer")
 		}
-		if _, wrapped := req.Body.(endingBody); wrapped {
+		if _, wrapped := req.Body.(stoppableBody); wrapped {
 			t.Error("the caller's request is another now")
 		}
 	}

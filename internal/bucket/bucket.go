@@ -38,17 +38,17 @@ import (
 // A Bucket is one store, below the prefix of its URL. It is safe for concurrent use.
 type Bucket struct {
 	driver Driver
-	blob   *blob.Bucket
-	url    string
-	where  string     // see Identity
-	params url.Values // see Identity
-	dir    string     // path of a folder; empty for other stores
+	blob   *blob.Bucket // see Blob; may be nil
+	url    string       // see URL
+	where  string       // see Identity
+	params url.Values   // see Identity
+	dir    string       // path of a folder; empty for other stores
 	proof  proof
 
-	mu      sync.Mutex
-	date    time.Time // the last time that the store's clock gave
-	undated bool      // the store was asked, and gave no time
-	at      time.Time // when date was received, by this machine's clock
+	mu           sync.Mutex
+	date         time.Time // the last time that the store's clock gave
+	undated      bool      // the store was asked, and gave no time
+	dateReceived time.Time // when date was received, by this machine's clock
 }
 
 // A Condition says what a put may replace. The zero Condition allows any object, or none.
@@ -67,17 +67,17 @@ type Object struct {
 
 // Errors of calls that callers distinguish, beside fs.ErrNotExist and fs.ErrPermission.
 var (
-	// ErrConflict: the condition wasn't met when the store checked it, and the request that got
-	// this answer has written nothing. It may have been a repetition, by the store's client, of a
-	// write that did take effect, so the caller must look for its own token.
+	// ErrConflict means that the condition wasn't met when the store checked it, and that the
+	// request that got this answer has written nothing. It may have been a repetition, by the
+	// store's client, of a write that did take effect, so the caller must look for its own token.
 	ErrConflict = errors.New("another run has put something there meanwhile")
-	// ErrUnknown: the store doesn't say whether the condition of a write was met. The caller should
-	// read the object and try again.
+	// ErrUnknown means that the store doesn't say whether the condition of a write was met. The
+	// caller should read the object and try again.
 	ErrUnknown = errors.New("the store doesn't say whether the object was written")
-	// ErrBusy: the store has done nothing and asks for fewer calls. Put retries with pauses, and
-	// returns this error when the store remains busy.
+	// ErrBusy means that the store has done nothing and asks for fewer calls. Put retries with
+	// pauses, and returns this error when the store remains busy.
 	ErrBusy = errors.New("the store asks for fewer writes")
-	// ErrUnsafe: the store doesn't check conditions.
+	// ErrUnsafe means that the store doesn't check conditions.
 	ErrUnsafe = errors.New("the store doesn't honour conditions of writes")
 )
 
@@ -143,7 +143,7 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte, on Condition)
 // store doesn't return it.
 func (b *Bucket) PutFile(ctx context.Context, key string, f File, on Condition) (version string, err error) {
 	a, err := b.driver.Do(ctx, Call{Op: OpPut, Key: key, File: &f, On: on})
-	b.saw(a.Date)
+	b.storeDate(a.Date)
 	return a.Version, err
 }
 
@@ -158,9 +158,10 @@ func (b *Bucket) ListFiles(ctx context.Context, prefix string) ([]Object, error)
 	return b.list(ctx, OpListFiles, prefix)
 }
 
+// list makes a call of one of the two kinds of listings.
 func (b *Bucket) list(ctx context.Context, op Op, prefix string) ([]Object, error) {
 	a, err := b.driver.Do(ctx, Call{Op: op, Key: prefix}) // no timeout here, because each of the pages has its own
-	b.saw(a.Date)
+	b.storeDate(a.Date)
 	if err != nil {
 		return nil, b.failed("list", prefix, err)
 	}
@@ -193,13 +194,13 @@ const busyPauses = 6
 
 // do makes one call within callTimeout, and stores the date that the answer gives.
 func (b *Bucket) do(ctx context.Context, c Call) (a Answer, err error) {
-	err = bounded(ctx, func(ctx context.Context) (err error) { a, err = b.driver.Do(ctx, c); return err })
-	b.saw(a.Date)
+	err = withinTimeout(ctx, func(ctx context.Context) (err error) { a, err = b.driver.Do(ctx, c); return err })
+	b.storeDate(a.Date)
 	return a, err
 }
 
-// bounded makes one call within callTimeout.
-func bounded(ctx context.Context, call func(context.Context) error) error {
+// withinTimeout makes one call within callTimeout.
+func withinTimeout(ctx context.Context, call func(context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := call(within)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// saw stores the date of an answer, and when it was received.
-func (b *Bucket) saw(date time.Time) {
+// storeDate stores the date of an answer, and when it was received.
+func (b *Bucket) storeDate(date time.Time) {
 	if date.IsZero() {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.date, b.at = date, time.Now()
+	b.date, b.dateReceived = date, time.Now()
 }
 
 // Now returns the time by the store's clock: the date of its last answer, plus what this machine's
@@ -47,20 +47,21 @@ func (b *Bucket) Time() time.Time {
 	if b.date.IsZero() {
 		return time.Now()
 	}
-	return b.date.Add(time.Since(b.at))
+	return b.date.Add(time.Since(b.dateReceived))
 }
 
-// A proof remembers whether the store honours conditions.
+// A proof remembers for one process whether the store honours conditions.
 type proof struct {
 	turn chan struct{} // a lock for which a bubble of testing/synctest can wait
-	done atomic.Bool
-	err  error // set before done becomes true
+	done atomic.Bool   // the conditions were tested, or needn't be; err is the result
+	err  error         // set before done becomes true
 }
 
 // probeKey is the object with which conditions are tested. Its content says whether the store has
 // passed.
 const probeKey = ".reportferry-probe.json"
 
+// The contents of the probe, before the store has passed and after.
 const (
 	unproved = `{"about":"reportferry looks whether this store honours If-None-Match and If-Match"}` + "\n"
 	proved   = `{"about":"this store honours If-None-Match and If-Match"}` + "\n"
@@ -101,7 +102,8 @@ func (b *Bucket) readProbe(ctx context.Context) (data []byte, version string, er
 	return data, version, err
 }
 
-// prove makes the calls of Prove.
+// prove makes the calls of Prove: it creates the probe, makes the two puts that must be refused,
+// and replaces the probe's content to record the success.
 func (b *Bucket) prove(ctx context.Context) error {
 	data, version, err := b.readProbe(ctx)
 	switch {

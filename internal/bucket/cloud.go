@@ -14,29 +14,31 @@ import (
 
 // A cloud is a store for which gocloud has a driver; its client was opened by this package.
 type cloud struct {
-	bucket *blob.Bucket
-	many   deleter // nil: each object is deleted by a call of its own
+	bucket     *blob.Bucket
+	deleteMany deleter // nil: each object is deleted by a call of its own
 }
 
 const (
 	// fileBuffer bounds the memory of one upload in bytes. The default buffers of the drivers are
 	// up to 16 MiB, and S3 accepts no piece of an upload under 5 MiB.
 	fileBuffer = 8 << 20
-	// dataBuffer is the least buffer for content that is already in memory. With a buffer longer
-	// than the content, the upload is one request. On Azure that is one Put Blob; staged blocks of
-	// a writer that has lost could be committed together with those of another writer.
+	// dataBuffer is the least buffer, in bytes, for content that is already in memory. With a
+	// buffer longer than the content, the upload is one request. On Azure that is one Put Blob;
+	// otherwise, staged blocks of a writer that has lost could be committed together with those of
+	// another.
 	dataBuffer = 5 << 20
 	// deletions is how many calls of a deletion run in parallel.
 	deletions = 8
 )
 
+// Do makes a call by gocloud, and adds to the answer what the store's client has noted.
 func (s *cloud) Do(ctx context.Context, c Call) (a Answer, err error) {
-	ctx, said := answering(ctx)
+	ctx, noted := withAnswer(ctx)
 	switch c.Op {
 	case OpGet:
 		a, err = s.get(ctx, c.Key)
 	case OpPut:
-		err = s.put(ctx, said, c)
+		err = s.put(ctx, noted, c)
 	case OpList, OpListFiles:
 		a.Objects, err = s.list(ctx, c.Key)
 	case OpDelete:
@@ -44,13 +46,14 @@ func (s *cloud) Do(ctx context.Context, c Call) (a Answer, err error) {
 	default:
 		err = fmt.Errorf("%q is no call", c.Op)
 	}
-	version, date := said.result()
+	version, date := noted.result()
 	if a.Date = date; c.Op == OpPut {
 		a.Version = version
 	}
-	return a, inOurWords(c, err)
+	return a, translateError(c, err)
 }
 
+// get reads a whole object.
 func (s *cloud) get(ctx context.Context, key string) (a Answer, err error) {
 	r, err := s.bucket.NewReader(ctx, key, nil)
 	if err != nil {
@@ -64,7 +67,7 @@ func (s *cloud) get(ctx context.Context, key string) (a Answer, err error) {
 
 // put writes an object whole or not at all. After an error it cancels the writer's context, because
 // closing the writer would publish what was written so far.
-func (s *cloud) put(ctx context.Context, said *answer, c Call) error {
+func (s *cloud) put(ctx context.Context, noted *answer, c Call) error {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
 	o := &blob.WriterOptions{
@@ -72,7 +75,7 @@ func (s *cloud) put(ctx context.Context, said *answer, c Call) error {
 		BeforeWrite: func(as func(any) bool) error {
 			boundUpload(as)
 			err := precondition(as, c.On)
-			said.ofGoogle(as)
+			noted.noteGoogleWriter(as)
 			return err
 		},
 	}
@@ -101,7 +104,7 @@ func (s *cloud) put(ctx context.Context, said *answer, c Call) error {
 func (s *cloud) list(ctx context.Context, prefix string) (objects []Object, err error) {
 	for it := s.bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
 		var o *blob.ListObject
-		err := bounded(ctx, func(ctx context.Context) (err error) { o, err = it.Next(ctx); return err })
+		err := withinTimeout(ctx, func(ctx context.Context) (err error) { o, err = it.Next(ctx); return err })
 		if errors.Is(err, io.EOF) {
 			return objects, nil
 		}
@@ -112,9 +115,10 @@ func (s *cloud) list(ctx context.Context, prefix string) (objects []Object, err 
 	}
 }
 
+// delete deletes objects; one that doesn't exist is no error.
 func (s *cloud) delete(ctx context.Context, keys []string) error {
-	if s.many != nil {
-		return s.many(ctx, keys)
+	if s.deleteMany != nil {
+		return s.deleteMany(ctx, keys)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(deletions)

@@ -52,12 +52,12 @@ func precondition(as func(any) bool, c Condition) error {
 	return nil
 }
 
-// inOurWords translates a store's error into one that callers know. For a conditional write, S3
+// translateError translates a store's error into one that callers know. For a conditional write, S3
 // answers NoSuchKey to If-Match on a deleted key, and ConditionalRequestConflict while another
 // conditional write of the key is in progress
 // (https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html). Neither says
-// that the condition wasn't met.
-func inOurWords(c Call, err error) error {
+// that the condition wasn't met, so both become ErrUnknown.
+func translateError(c Call, err error) error {
 	if err == nil {
 		return nil
 	}

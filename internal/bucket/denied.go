@@ -9,9 +9,9 @@ import (
 // A refusal is a store's error about credentials or permissions, with advice. A retry can't help.
 // For every store, errors.Is matches it with fs.ErrPermission.
 type refusal struct {
-	text   string
+	text   string // what the store said, in one line
 	cause  error
-	advice string
+	advice string // what a person can do
 }
 
 // deny returns a refusal that has the text of an error.
@@ -25,8 +25,9 @@ func (r *refusal) Unwrap() error { return r.cause }
 // Is lets callers that know nothing of the store recognise a refusal.
 func (r *refusal) Is(target error) bool { return target == fs.ErrPermission }
 
-// opened returns the error of opening a bucket with another text. A refusal remains a refusal.
-func opened(err error, text string) error {
+// withText returns an error of opening a bucket with another text. A refusal remains a refusal, and
+// gets its advice behind the text; any other error is replaced by a new one.
+func withText(err error, text string) error {
 	var r *refusal
 	if errors.As(err, &r) {
 		return &refusal{text: strings.TrimSuffix(text, "; "+r.advice), cause: r.cause, advice: r.advice}
@@ -37,11 +38,11 @@ func opened(err error, text string) error {
 // oneLine joins the lines of a text, for logs.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// plainly is an error with another text.
-type plainly struct {
+// A rewordedError is an error with another text.
+type rewordedError struct {
 	text  string
 	cause error
 }
 
-func (p *plainly) Error() string { return p.text }
-func (p *plainly) Unwrap() error { return p.cause }
+func (p *rewordedError) Error() string { return p.text }
+func (p *rewordedError) Unwrap() error { return p.cause }

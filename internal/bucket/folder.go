@@ -30,6 +30,7 @@ type folder struct {
 	refused error // why nothing may be written; nil: it may
 }
 
+// Do makes a call. Its keys must not lead out of the folder.
 func (s *folder) Do(ctx context.Context, c Call) (a Answer, err error) {
 	for _, key := range append(c.Keys, c.Key) {
 		if local := filepath.FromSlash(key); key != "" && !filepath.IsLocal(local) {
@@ -60,6 +61,7 @@ func (s *folder) Do(ctx context.Context, c Call) (a Answer, err error) {
 	return a, err
 }
 
+// put writes a file beside its final path, and renames it there if the condition is met.
 func (s *folder) put(ctx context.Context, c Call) (version string, err error) {
 	draft, err := s.root.Draft(c.Key)
 	if err != nil {
@@ -86,6 +88,8 @@ func (s *folder) put(ctx context.Context, c Call) (version string, err error) {
 		}
 		version = fileVersion(info.ModTime(), info.Size())
 	}
+
+	// Check the condition and rename the file, while no other writer does.
 	unlock, err := lock(ctx, filepath.Dir(draft.Name()))
 	if err != nil {
 		return "", err
@@ -116,6 +120,7 @@ func (s *folder) check(c Call) error {
 	return err
 }
 
+// delete removes a file under the folder's lock; a missing one is no error.
 func (s *folder) delete(ctx context.Context, key string) error {
 	path := s.root.Path(key)
 	unlock, err := lock(ctx, filepath.Dir(path))
@@ -138,7 +143,7 @@ func (s *folder) list(prefix string, files bool) (objects []Object, err error) {
 	below := filepath.Dir(s.root.Path(prefix + "x"))
 	err = filepath.WalkDir(below, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || disk.Leftover(d.Name()) {
-			return gone(err)
+			return ignoreMissing(err)
 		}
 		rel, err := filepath.Rel(s.root.Dir(), path)
 		if key := filepath.ToSlash(rel); err == nil && strings.HasPrefix(key, prefix) {
@@ -147,7 +152,7 @@ func (s *folder) list(prefix string, files bool) (objects []Object, err error) {
 				objects = append(objects, o)
 			}
 		}
-		return gone(err)
+		return ignoreMissing(err)
 	})
 	slices.SortFunc(objects, func(a, b Object) int { return strings.Compare(a.Key, b.Key) })
 	return objects, err
@@ -168,8 +173,8 @@ func object(key, path string, file bool) (Object, error) {
 	return o, err
 }
 
-// gone drops the error about a file that has vanished.
-func gone(err error) error {
+// ignoreMissing drops the error about a file that has vanished.
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/api/option"
 )
 
+// These are the advice for missing credentials, and for missing rights.
 const (
 	gcsCredentials = "log in by gcloud auth application-default login, set GOOGLE_APPLICATION_CREDENTIALS to the " +
 		"file of a service " +
@@ -63,14 +64,14 @@ func openGCS(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 // with the answer's message, because Google's client passes on only the status, and gocloud takes a
 // 403 for a missing object.
 type gcsTransport struct {
-	plain     http.RoundTripper
-	anonymous bool
-	login     func() (http.RoundTripper, error)
+	plain     http.RoundTripper                 // sends a request without credentials
+	anonymous bool                              // no request gets credentials
+	login     func() (http.RoundTripper, error) // returns a transport that adds credentials
 }
 
-// gcsPassing lists the reasons of a 403 against which a retry can help
+// gcsTransient lists the reasons of a 403 against which a retry can help
 // (https://cloud.google.com/storage/docs/json_api/v1/status-codes#403-forbidden).
-var gcsPassing = []string{"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded"}
+var gcsTransient = []string{"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded"}
 
 // RoundTrip sends a request, with credentials where they are needed.
 func (g *gcsTransport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
@@ -86,11 +87,13 @@ func (g *gcsTransport) RoundTrip(req *http.Request) (resp *http.Response, err er
 		return nil, deny(err, gcsCredentials)
 	}
 	if err == nil {
-		dated(req.Context(), resp.Header)
+		noteDate(req.Context(), resp.Header)
 	}
 	if err != nil || resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusUnauthorized {
 		return resp, err
 	}
+
+	// Turn a 401 or 403 into an error with the message of its body.
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
 		return nil, err
@@ -106,20 +109,20 @@ func (g *gcsTransport) RoundTrip(req *http.Request) (resp *http.Response, err er
 	if len(body.Error.Errors) > 0 {
 		reason = body.Error.Errors[0].Reason
 	}
-	if slices.Contains(gcsPassing, reason) {
+	if slices.Contains(gcsTransient, reason) {
 		resp.Body = io.NopCloser(bytes.NewReader(text))
 		return resp, nil
 	}
-	said := cmp.Or(body.Error.Message, reason, http.StatusText(resp.StatusCode))
-	return nil, deny(fmt.Errorf("answered by Google Cloud Storage: %d: %s", resp.StatusCode, said), gcsRights)
+	message := cmp.Or(body.Error.Message, reason, http.StatusText(resp.StatusCode))
+	return nil, deny(fmt.Errorf("answered by Google Cloud Storage: %d: %s", resp.StatusCode, message), gcsRights)
 }
 
-// tries and uploadTries are how often a call to gs:// is sent at most. Google's clients pause for
-// up to 1 s after the first failure, or 0.1 s in an upload, and double the pause each time. The
+// gcsTries and gcsUploadTries are how often a call to gs:// is sent at most. Google's clients pause
+// for up to 1 s after the first failure, or 0.1 s in an upload, and double the pause each time. The
 // clients of S3 and Azure send a call at most three and four times.
 const (
-	tries       = 5
-	uploadTries = 8
+	gcsTries       = 5
+	gcsUploadTries = 8
 )
 
 // retryGoogle makes a client of Google's storage repeat every call that was answered with 503 or
@@ -130,7 +133,7 @@ const (
 func retryGoogle(bucket *blob.Bucket) {
 	var client *storage.Client
 	if bucket.As(&client) {
-		client.SetRetry(storage.WithPolicy(storage.RetryAlways), storage.WithMaxAttempts(tries))
+		client.SetRetry(storage.WithPolicy(storage.RetryAlways), storage.WithMaxAttempts(gcsTries))
 	}
 }
 
@@ -141,7 +144,7 @@ func boundUpload(as func(any) bool) {
 	if !as(&object) {
 		return
 	}
-	left := uploadTries - 1 // used by one goroutine
+	left := gcsUploadTries - 1 // used by one goroutine
 	*object = (*object).Retryer(storage.WithErrorFunc(func(err error) bool {
 		if !storage.ShouldRetry(err) || left == 0 {
 			return false

@@ -11,7 +11,7 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// A memoryBlob is a Memory with the methods of a gocloud driver.
+// A memoryBlob is a Memory with the methods of a gocloud driver (driver.Bucket).
 type memoryBlob struct{ *Memory }
 
 func (m memoryBlob) ErrorCode(err error) gcerrors.ErrorCode {
@@ -29,7 +29,7 @@ func (m memoryBlob) ErrorAs(error, any) bool { return false }
 func (m memoryBlob) Close() error            { return nil }
 
 // get returns a stored object, or fs.ErrNotExist.
-func (m memoryBlob) get(ctx context.Context, key string) (*stored, error) {
+func (m memoryBlob) get(ctx context.Context, key string) (*memoryObject, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	o := m.objects[key]
@@ -65,7 +65,7 @@ func (m memoryBlob) ListPaged(ctx context.Context, o *driver.ListOptions) (*driv
 // A memoryReader reads a range of a stored object.
 type memoryReader struct {
 	*bytes.Reader
-	o *stored
+	o *memoryObject
 }
 
 func (memoryReader) Close() error { return nil }
@@ -107,7 +107,7 @@ func (m memoryBlob) NewTypedWriter(ctx context.Context, key, contentType string,
 		if o.IfNotExist && m.objects[key] != nil {
 			return ErrConflict
 		}
-		m.put(key, &stored{data: bytes.Clone(data), contentType: contentType, metadata: maps.Clone(o.Metadata)},
+		m.put(key, &memoryObject{data: bytes.Clone(data), contentType: contentType, metadata: maps.Clone(o.Metadata)},
 			m.now())
 		return nil
 	}}, nil

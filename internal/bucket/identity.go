@@ -15,10 +15,11 @@ import (
 	"github.com/reportferry/reportferry/internal/rooted"
 )
 
-// place returns where a URL leads, as the opened client knows it, with what environment variables
-// add to the URL, and without secrets. The path of a folder is kept as written, so that a relative
-// folder keeps its identity when it is moved together with its ledger.
-func place(bucket *blob.Bucket, rawURL string) (string, url.Values) {
+// identityOf returns what Bucket.Identity returns: where a URL leads, as the opened client knows
+// it, and what environment variables add to the URL, without secrets. The path of a folder is kept
+// as written, so that a relative folder keeps its identity when it is moved together with its
+// ledger.
+func identityOf(bucket *blob.Bucket, rawURL string) (string, url.Values) {
 	q := url.Values{}
 	u, err := url.Parse(rooted.Written(rawURL))
 	if err != nil {

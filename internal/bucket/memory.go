@@ -21,16 +21,17 @@ import (
 // zero Memory is empty and ready.
 type Memory struct {
 	Now func() time.Time // the store's clock; nil: time.Now
-	// Hashed: versions are digests of contents, as on S3. Otherwise they are numbers, and none ever
-	// occurs twice.
+	// Hashed makes the versions digests of contents, as on S3. Otherwise they are numbers, and
+	// none ever occurs twice.
 	Hashed bool
 
 	mu      sync.Mutex
-	objects map[string]*stored
-	puts    int
+	objects map[string]*memoryObject // by key
+	puts    int                      // how many there have been; makes versions
 }
 
-type stored struct {
+// A memoryObject is an object of a Memory.
+type memoryObject struct {
 	Object
 	data        []byte
 	contentType string
@@ -46,6 +47,7 @@ func (m *Memory) Open() *Bucket { return New("mem://", m) }
 // Blob returns the same store as a gocloud bucket.
 func (m *Memory) Blob() *blob.Bucket { return blob.NewBucket(memoryBlob{m}) }
 
+// now returns the time by the store's clock.
 func (m *Memory) now() time.Time {
 	if m.Now != nil {
 		return m.Now()
@@ -59,7 +61,7 @@ func (m *Memory) Do(ctx context.Context, c Call) (a Answer, err error) {
 		return a, err
 	}
 	a.Date = m.now()
-	put := &stored{data: bytes.Clone(c.Data), contentType: c.contentType()}
+	put := &memoryObject{data: bytes.Clone(c.Data), contentType: c.contentType()}
 	if f := c.File; f != nil {
 		var content bytes.Buffer
 		if err := f.copyTo(ctx, &content); err != nil {
@@ -99,7 +101,7 @@ func (m *Memory) Do(ctx context.Context, c Call) (a Answer, err error) {
 }
 
 // put stores an object and gives it a version. m.mu must be locked.
-func (m *Memory) put(key string, o *stored, now time.Time) (version string) {
+func (m *Memory) put(key string, o *memoryObject, now time.Time) (version string) {
 	m.puts++
 	o.Object = Object{Key: key, Size: int64(len(o.data)), Version: "m" + strconv.Itoa(m.puts), Modified: now}
 	if m.Hashed {
@@ -107,7 +109,7 @@ func (m *Memory) put(key string, o *stored, now time.Time) (version string) {
 		o.Version = hex.EncodeToString(sum[:])
 	}
 	if m.objects == nil {
-		m.objects = map[string]*stored{}
+		m.objects = map[string]*memoryObject{}
 	}
 	m.objects[key] = o
 	return o.Version

@@ -30,10 +30,11 @@ const SharedKey = "shared"
 
 // Open opens the bucket of a URL. It differs from gocloud.dev/blob.OpenBucket in these points:
 //
-//   - file:///abs/dir, file://./dir and file://../dir are directories, which are created when they are missing; the last two
-//     are relative to the working directory. A file is written beside its place and renamed, and gets no second file with
-//     its attributes.
-//   - In gs://bucket/a/b, and likewise with s3 and azblob, all keys begin with a/b/. gocloud itself ignores the path.
+//   - file:///abs/dir, file://./dir and file://../dir are directories, which are created when they
+//     are missing; the last two are relative to the working directory. A file is written beside its
+//     place and renamed, and gets no second file with its attributes.
+//   - In gs://bucket/a/b, and likewise with s3 and azblob, all keys begin with a/b/. gocloud itself
+//     ignores the path.
 //   - mem:// is a store that nobody else has.
 //
 // The query parameters are those of gocloud and two more. Without insecure=true, a store on another
@@ -42,10 +43,10 @@ const SharedKey = "shared"
 func Open(ctx context.Context, rawURL string) (*Bucket, error) {
 	b, err := open(ctx, rawURL)
 	if err != nil {
-		return nil, opened(err, fmt.Sprintf("open bucket %s: %v", address.Redact(rawURL), err))
+		return nil, withText(err, fmt.Sprintf("open bucket %s: %v", address.Redact(rawURL), err))
 	}
 	b.url = strings.TrimSuffix(address.Redact(rawURL), "/")
-	b.where, b.params = place(b.blob, rawURL)
+	b.where, b.params = identityOf(b.blob, rawURL)
 	return b, nil
 }
 
@@ -77,7 +78,7 @@ func open(ctx context.Context, rawURL string) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := encrypted(bucket, u); err != nil && !insecure {
+	if err := checkEncrypted(bucket, u); err != nil && !insecure {
 		return nil, errors.Join(err, bucket.Close())
 	}
 	retryGoogle(bucket)
@@ -90,7 +91,7 @@ func open(ctx context.Context, rawURL string) (*Bucket, error) {
 	return b, nil
 }
 
-// flag returns the value of a parameter and removes it from the URL.
+// flag returns the value of a parameter, true or false, and removes it from the URL.
 func flag(u *url.URL, name string) (on bool, err error) {
 	q := u.Query()
 	if value := q.Get(name); value != "" && value != "true" && value != "false" {
@@ -103,6 +104,8 @@ func flag(u *url.URL, name string) (on bool, err error) {
 	return on, nil
 }
 
+// openBlob opens a URL with this package's opener if it has one for the store, or else with
+// gocloud's.
 func openBlob(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	mux := blob.DefaultURLMux()
 	if own := openers[u.Scheme]; own != nil {
@@ -111,11 +114,13 @@ func openBlob(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	}
 	bucket, err := mux.OpenBucketURL(ctx, u)
 	if err != nil { // drivers' errors contain the whole URL
-		return nil, opened(err, strings.ReplaceAll(err.Error(), u.String(), address.Redact(u.String())))
+		return nil, withText(err, strings.ReplaceAll(err.Error(), u.String(), address.Redact(u.String())))
 	}
 	return bucket, nil
 }
 
+// openFolder opens a file URL. Unless shared, nothing may be written to a folder that checkLocal
+// refuses.
 func openFolder(ctx context.Context, u *url.URL, shared bool) (*Bucket, error) {
 	dir, err := folderOf(u)
 	if err != nil {
@@ -126,7 +131,7 @@ func openFolder(ctx context.Context, u *url.URL, shared bool) (*Bucket, error) {
 	}
 	at := &folder{root: disk.NewRoot(dir)}
 	if !shared {
-		at.refused = local(dir)
+		at.refused = checkLocal(dir)
 	}
 	b := New("", at)
 	b.dir, b.proof.err = dir, at.refused // conditions are checked under locks, so there is nothing to prove
@@ -135,10 +140,10 @@ func openFolder(ctx context.Context, u *url.URL, shared bool) (*Bucket, error) {
 	return b, err
 }
 
-// foreign lists file systems on which locks may be kept on this machine only, or not at all, by the
-// numbers that statfs(2) returns on Linux (include/uapi/linux/magic.h). On other systems they
-// aren't recognised.
-var foreign = map[int64]string{
+// unsafeFileSystems lists file systems on which locks may be kept on this machine only, or not at
+// all, by the numbers that statfs(2) returns on Linux (include/uapi/linux/magic.h). On other
+// systems they aren't recognised.
+var unsafeFileSystems = map[int64]string{
 	0x6969: "NFS", 0x517b: "SMB", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x65735546: "FUSE", 0x01021997: "9p",
 	0x5346414f: "AFS", 0x6b414653: "AFS",
 	0x73757245: "Coda", 0x564c: "NCP", 0x00c36400: "Ceph", 0x0bd00bd0: "Lustre", 0x47504653: "GPFS",
@@ -154,14 +159,15 @@ var statfs = func(path string) (kind int64, err error) {
 		err //nolint:gosec,unconvert // the types differ between systems, and some have it negative
 }
 
-// local refuses a folder on a foreign file system, where its locks may not exclude all writers.
-func local(dir string) error {
+// checkLocal refuses a folder on one of unsafeFileSystems, where its locks may not exclude all
+// writers.
+func checkLocal(dir string) error {
 	for at := dir; ; at = filepath.Dir(at) { // if the folder is missing, its parents are looked at
 		kind, err := statfs(at)
 		if errors.Is(err, fs.ErrNotExist) && at != filepath.Dir(at) {
 			continue
 		}
-		if name := foreign[kind]; err == nil && name != "" {
+		if name := unsafeFileSystems[kind]; err == nil && name != "" {
 			return fmt.Errorf("%s is on a file system of a network, or one in user space (%s), where a lock may not "+
 				"keep out writers of other machines; "+
 				"use a folder of this machine or a bucket, or add %s=true to the URL when one machine alone writes "+
@@ -171,10 +177,10 @@ func local(dir string) error {
 	}
 }
 
-// encrypted refuses a store on another machine that would be reached over plain HTTP, because of
-// its URL or of an environment variable.
-func encrypted(bucket *blob.Bucket, u *url.URL) error {
-	_, q := place(bucket, u.String())
+// checkEncrypted refuses a store on another machine that would be reached over plain HTTP, because
+// of its URL or of an environment variable.
+func checkEncrypted(bucket *blob.Bucket, u *url.URL) error {
+	_, q := identityOf(bucket, u.String())
 	at := q.Get("endpoint")
 	if plain, _ := strconv.ParseBool(u.Query().Get("disable_https")); plain {
 		_, host, _ := strings.Cut(cmp.Or(at, "https://amazonaws.com"), "://")
@@ -193,6 +199,7 @@ func encrypted(bucket *blob.Bucket, u *url.URL) error {
 // openers replaces the openers of gocloud for the stores whose clients or errors need changes.
 var openers = map[string]opener{azureblob.Scheme: openAzure, s3blob.Scheme: openS3, gcsblob.Scheme: openGCS}
 
+// An opener opens a URL of one kind of store.
 type opener func(context.Context, *url.URL) (*blob.Bucket, error)
 
 // OpenBucketURL makes opener a blob.BucketURLOpener.

@@ -20,6 +20,7 @@ import (
 	"gocloud.dev/blob/s3blob"
 )
 
+// These are the advice for refused credentials, for missing rights, and for a missing region.
 const (
 	s3Credentials = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, with AWS_SESSION_TOKEN when they are " +
 		"temporary, or AWS_PROFILE, " +
@@ -54,13 +55,16 @@ func openS3(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	if cfg.Credentials != nil && !q.Has("anonymous") {
 		cfg.Credentials = explainedCredentials{cfg.Credentials}
 	}
+
+	// Add two steps to each request: one notes the store's date, the other the version of what was
+	// written, and turns errors about credentials into refusals.
 	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
 		err := stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("ReportferryDates", func(
 			ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler,
 		) (middleware.DeserializeOutput, middleware.Metadata, error) {
 			out, metadata, err := next.HandleDeserialize(ctx, in)
 			if resp, is := out.RawResponse.(*smithyhttp.Response); is && resp.Response != nil {
-				dated(ctx, resp.Header)
+				noteDate(ctx, resp.Header)
 			}
 			return out, metadata, err
 		}), middleware.After)
@@ -72,7 +76,7 @@ func openS3(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 		) (middleware.InitializeOutput, middleware.Metadata, error) {
 			out, metadata, err := next.HandleInitialize(ctx, in)
 			if err == nil {
-				ofS3(ctx, out.Result)
+				noteS3Version(ctx, out.Result)
 			}
 			return out, metadata, refusedByS3(err)
 		}), middleware.Before)
@@ -81,7 +85,8 @@ func openS3(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	return s3blob.OpenBucket(ctx, s3.NewFromConfig(cfg, client), u.Host, bucket)
 }
 
-// splitS3 removes from q, and parses, the parameters that gcaws doesn't know.
+// splitS3 removes from q the parameters that gcaws doesn't know, and parses them: into a function
+// that sets those of the client, and into the options of the bucket.
 func splitS3(q url.Values) (func(*s3.Options), *s3blob.Options, error) {
 	flag := func(names ...string) (on bool, err error) {
 		for _, name := range names {
@@ -127,6 +132,7 @@ func splitS3(q url.Values) (func(*s3.Options), *s3blob.Options, error) {
 // explainedCredentials adds advice to the error when no credentials are found.
 type explainedCredentials struct{ aws.CredentialsProvider }
 
+// Retrieve returns the credentials.
 func (e explainedCredentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	c, err := e.CredentialsProvider.Retrieve(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -142,6 +148,7 @@ func (e explainedCredentials) Retrieve(ctx context.Context) (aws.Credentials, er
 var s3Codes = []string{"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "AuthorizationHeaderMalformed",
 	"XAdminUserNotFound"}
 
+// s3Skew is the error code for a wrong clock.
 const s3Skew = "RequestTimeTooSkewed"
 
 // refusedByS3 turns an error about credentials into a refusal, and puts every other error of S3
@@ -166,7 +173,7 @@ func refusedByS3(err error) error {
 	if denied || slices.Contains(s3Codes, api.ErrorCode()) {
 		return deny(err, s3Credentials+s3Rights)
 	}
-	return &plainly{oneLine(err.Error()), err}
+	return &rewordedError{oneLine(err.Error()), err}
 }
 
 // without301 returns an error whose text doesn't contain "301". gocloud (s3blob, ErrorCode) takes
@@ -174,7 +181,7 @@ func refusedByS3(err error) error {
 // object when a random ID in the answer, or a port, contains them. They are written as 3-01.
 func without301(err error) error {
 	if text := err.Error(); strings.Contains(text, "301") {
-		return &plainly{strings.ReplaceAll(text, "301", "3-01"), err}
+		return &rewordedError{strings.ReplaceAll(text, "301", "3-01"), err}
 	}
 	return err
 }
