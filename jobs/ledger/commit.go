@@ -18,8 +18,9 @@ import (
 )
 
 // Commit writes e as the newest record of its partition, after the last record that this table has
-// read, regardless of leases. A process that holds a lease and has written data since then learns
-// of the new record when it records its own.
+// read, regardless of leases. With the state Publishing, e keeps the last record's state, hash and
+// run. A process that holds a lease and has written data since then learns of the new record when
+// it records its own.
 func (t *Table) Commit(ctx context.Context, e Record) error {
 	last, _ := t.Recorded(e.Partition)
 	if e.After = last.Seq; e.State == Publishing {
@@ -29,10 +30,10 @@ func (t *Table) Commit(ctx context.Context, e Record) error {
 }
 
 // CommitAll writes records of several partitions under their lease, each after the record whose
-// number is in After. The records of a month are written in one swap, which ends their leases. It
-// fills in the numbers of the records. The errors are by index. An error is ErrLost when another
-// process has leased or recorded the partition meanwhile; the record is then not in effect. With a
-// lease it goes on for three seconds after ctx has ended.
+// number is in After, and fills in their own numbers. The records of a month are written in one
+// swap, which ends their leases. The errors are by index. An error is ErrLost when another process
+// has leased or recorded the partition meanwhile; the record is then not in effect. With a lease,
+// CommitAll goes on for three seconds after ctx has ended.
 func (t *Table) CommitAll(ctx context.Context, by *Lease, list []Record) []error {
 	errs := make([]error, len(list))
 	if by != nil { // a run that is being stopped records what it has put
@@ -40,7 +41,7 @@ func (t *Table) CommitAll(ctx context.Context, by *Lease, list []Record) []error
 		ctx, done = outliving(ctx, 3*time.Second)
 		defer done()
 	}
-	months := map[string][]int{}
+	months := map[string][]int{} // by month: indexes of its records in list
 	for i := range list {
 		list[i].Seq = list[i].After + 1
 		name := monthOf(list[i].Partition)
@@ -49,28 +50,28 @@ func (t *Table) CommitAll(ctx context.Context, by *Lease, list []Record) []error
 	var g errgroup.Group
 	g.SetLimit(readers)
 	for _, name := range slices.Sorted(maps.Keys(months)) {
-		of := months[name]
+		indexes := months[name]
 		g.Go(func() error {
-			ctx, about := step.Begin(ctx, step.Record)
-			first := &list[of[0]]
-			about.Set(attribute.String("reportferry.partition", first.Partition.String()),
+			ctx, span := step.Begin(ctx, step.Record)
+			first := &list[indexes[0]]
+			span.Set(attribute.String("reportferry.partition", first.Partition.String()),
 				attribute.String("reportferry.state", string(first.State)))
 			var batch []Record
-			for _, i := range of {
+			for _, i := range indexes {
 				batch = append(batch, list[i])
 			}
 			lost, hidden, err := t.commitMonth(ctx, by, name, batch)
-			for _, i := range of {
+			for _, i := range indexes {
 				switch errs[i] = err; {
 				case err == nil && slices.Contains(hidden, list[i].Partition):
-					errs[i] = t.hidden(list[i])
+					errs[i] = t.unknownError(list[i])
 				case err == nil && slices.Contains(lost, list[i].Partition):
-					errs[i] = t.lost(list[i])
+					errs[i] = t.lostError(list[i])
 				case err == nil && by != nil && !list[i].Doubt:
 					by.markRecorded(list[i].Partition)
 				}
 			}
-			about.End(errs[of[0]])
+			span.End(errs[indexes[0]])
 			return nil
 		})
 	}
@@ -93,7 +94,7 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 	shapes, scopes := t.shapes, t.scopes
 	t.mu.Unlock()
 	d := t.document(name)
-	sent := false
+	sent := false // a write of this change may have reached the store
 	findHidden := func(m *month) {
 		hidden = nil
 		for _, e := range batch {
@@ -125,6 +126,8 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 			return len(lost) < len(batch)
 		},
 	}
+
+	// Write the change, perhaps together with those of other leases of this process.
 	if by != nil {
 		if by.allPut != nil && by.allSent() {
 			by.allPut()
@@ -139,14 +142,14 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 	return lost, hidden, err
 }
 
-// lost returns the error for a record that lost to one of another run.
-func (t *Table) lost(e Record) error {
+// lostError returns the error for a record that lost to one of another run.
+func (t *Table) lostError(e Record) error {
 	return fmt.Errorf("%w: %s/%s: another run has recorded it meanwhile: %w", ErrBucket,
 		t.ledger.location(t.prefix("months")), e.Partition, ErrLost)
 }
 
-// hidden returns the error for a record that may have been written or not, which can't be known.
-func (t *Table) hidden(e Record) error {
+// unknownError returns the error for a record when it can't be known whether that was written.
+func (t *Table) unknownError(e Record) error {
 	return fmt.Errorf("%w: %s/%s: the answer was lost, and others have recorded it since, so that nobody knows "+
 		"whether this record was there",
 		ErrBucket, t.ledger.location(t.prefix("months")), e.Partition)

@@ -41,7 +41,7 @@ type Difference struct {
 	Of    string `json:"of,omitempty"`    // OfCohort, or empty
 }
 
-// Also appends a sentence to Why.
+// Also appends a text to Why, after a semicolon if Why isn't empty.
 func (c *Control) Also(said string) {
 	if c.Why != "" {
 		said = c.Why + "; " + said
@@ -62,6 +62,7 @@ func (c Control) Say() string {
 	return strings.Join(words, "; ")
 }
 
+// text returns the difference in words, as in the example of Say.
 func (d Difference) text() string {
 	total := "nothing"
 	if d.Total != "" {
@@ -88,7 +89,7 @@ func (c Control) Headline() string {
 	return "the rows differ from the service's totals"
 }
 
-// Plain drops the zeros at the end of a decimal.
+// Plain drops the zeros at the end of a decimal, and the point if nothing follows it.
 func Plain(number string) string {
 	if !strings.Contains(number, ".") || strings.Contains(number, "e") {
 		return number

@@ -29,9 +29,9 @@ func decodeEntries(content string) (entries []Record, ok bool) {
 // one.
 func (i *index) decode(content string) (ok bool) {
 	c := cursor{text: content}
-	months := map[string]indexed{}
+	months := map[string]indexedMonth{}
 	c.word(`{"months":`)
-	c.object(func(name string) { months[name] = c.indexed() })
+	c.object(func(name string) { months[name] = c.indexedMonth() })
 	if c.must(','); c.bad {
 		return false
 	}
@@ -43,7 +43,7 @@ func (i *index) decode(content string) (ok bool) {
 	return true
 }
 
-func (c *cursor) indexed() (m indexed) {
+func (c *cursor) indexedMonth() (m indexedMonth) {
 	c.object(func(key string) {
 		switch key {
 		case "version":
@@ -68,6 +68,7 @@ func (c *cursor) indexed() (m indexed) {
 	return m
 }
 
+// entries reads a list of records.
 func (c *cursor) entries() (entries []Record) {
 	entries = make([]Record, 0, c.listed)
 	c.list('[', ']', func() {
@@ -79,6 +80,7 @@ func (c *cursor) entries() (entries []Record) {
 	return entries
 }
 
+// entry reads one record. A key that isn't listed here makes c bad, so that encoding/json decides.
 func (c *cursor) entry(e *Record) {
 	c.object(func(key string) {
 		switch key {
@@ -134,6 +136,7 @@ func (c *cursor) entry(e *Record) {
 	})
 }
 
+// texts reads an object whose values are strings.
 func (c *cursor) texts() map[string]string {
 	m := make(map[string]string, c.sums)
 	c.object(func(key string) { m[key] = c.string() })
@@ -248,13 +251,13 @@ func (c *cursor) difference() (d Difference) {
 // After a mistake, bad is true, and the results are meaningless.
 type cursor struct {
 	text   string
-	at     int
-	bad    bool
-	sums   int // size of the last record's map; mostly that of the next one too
-	listed int // number of records of the last month, likewise
+	at     int  // index of the next byte to read
+	bad    bool // the text isn't as expected
+	sums   int  // size of the last map of texts; the next one mostly has the same
+	listed int  // number of records in the last list; likewise
 }
 
-// next skips one byte if it is b.
+// next skips one byte if it is b, and reports whether it was.
 func (c *cursor) next(b byte) bool {
 	if c.bad || c.at >= len(c.text) || c.text[c.at] != b {
 		return false
@@ -263,8 +266,10 @@ func (c *cursor) next(b byte) bool {
 	return true
 }
 
+// must skips one byte, which must be b.
 func (c *cursor) must(b byte) { c.bad = !c.next(b) || c.bad }
 
+// list reads a list between two brackets or braces; item reads one item of it.
 func (c *cursor) list(opening, closing byte, item func()) {
 	c.must(opening)
 	if c.next(closing) {
@@ -276,6 +281,7 @@ func (c *cursor) list(opening, closing byte, item func()) {
 	c.must(closing)
 }
 
+// object reads an object; field reads the value of one key.
 func (c *cursor) object(field func(key string)) {
 	c.list('{', '}', func() {
 		key := c.string()
@@ -325,6 +331,7 @@ func (c *cursor) word(w string) bool {
 	return !c.bad
 }
 
+// int reads a whole number in the spelling that encoding/json writes.
 func (c *cursor) int() int64 {
 	start := c.at
 	for c.at < len(c.text) && (c.text[c.at] == '-' || c.text[c.at] >= '0' && c.text[c.at] <= '9') {

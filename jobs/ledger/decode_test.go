@@ -202,11 +202,11 @@ func TestAMonthIsReadAsItWasWritten(t *testing.T) {
 func TestAnIndexIsReadAsItWasWritten(t *testing.T) {
 	fast, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		i := index{Months: map[string]indexed{},
+		i := index{Months: map[string]indexedMonth{},
 			Shapes: map[string]Shape{"shape": {Fingerprint: map[string]string{"currency": "USD"}}},
 			Scopes: map[string]Scope{"scope": {Apps: []string{"a"}}}}
 		for n := range rapid.IntRange(0, 3).Draw(t, "months") {
-			m := indexed{Version: rapid.String().Draw(t, "version"), section: section{Records: records{}}}
+			m := indexedMonth{Version: rapid.String().Draw(t, "version"), section: section{Records: records{}}}
 			if rapid.Bool().Draw(t, "derived") {
 				m.Oldest = time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "oldest"), 0).UTC()
 				m.Derived = map[string]*section{"_states": {Records: records{drawEntry(t)}},

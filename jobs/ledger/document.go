@@ -24,11 +24,11 @@ type Document[T any] struct {
 	damage DamagedError  // location and cost for the error about a damaged document
 	turn   chan struct{} // a lock for reads and writes of the object
 
-	mu     sync.Mutex
-	queue  []*pending[T]
-	known  bool // the object was read or written
-	stored snapshot[T]
-	tried  uint64 // digest of the last content that was to be written
+	mu          sync.Mutex
+	queue       []*pendingChange[T] // the changes that wait to be written
+	known       bool                // the object was read or written, so that stored is its last version
+	stored      snapshot[T]
+	triedDigest uint64 // digest of the last content that was to be written
 }
 
 // A snapshot is the object as it was read or written last.
@@ -56,8 +56,8 @@ type Change[T any] struct {
 	Shared func() bool
 }
 
-// A pending is a change that waits to be written.
-type pending[T any] struct {
+// A pendingChange is a change that waits to be written.
+type pendingChange[T any] struct {
 	Change[T]
 	sent bool          // it was sent to the store, and may be in effect
 	done chan struct{} // closed when over becomes true
@@ -84,7 +84,7 @@ func (d *Document[T]) Load(ctx context.Context) (content T, exists bool, err err
 		return content, false, err
 	}
 	defer d.give()
-	if err := d.read(ctx); err != nil {
+	if err := d.readObject(ctx); err != nil {
 		return content, false, err
 	}
 	return d.Last(), d.Version() != "", nil
@@ -129,7 +129,7 @@ func (d *Document[T]) Change(ctx context.Context, c Change[T]) error {
 	if err := d.ledger.store.Prove(ctx); err != nil {
 		return errors.Join(ErrRefused, err)
 	}
-	p := &pending[T]{Change: c, done: make(chan struct{})}
+	p := &pendingChange[T]{Change: c, done: make(chan struct{})}
 	d.mu.Lock()
 	d.queue = append(d.queue, p)
 	d.mu.Unlock()
@@ -153,7 +153,7 @@ func (d *Document[T]) Change(ctx context.Context, c Change[T]) error {
 	if p.over {
 		return p.err
 	}
-	d.queue = slices.DeleteFunc(d.queue, func(o *pending[T]) bool { return o == p })
+	d.queue = slices.DeleteFunc(d.queue, func(o *pendingChange[T]) bool { return o == p })
 	return err
 }
 
@@ -175,16 +175,18 @@ func (d *Document[T]) give() { <-d.turn }
 // mostUnknown is how many writes with an unknown outcome are retried before their changes fail.
 const mostUnknown = 5
 
-// writeQueue writes all waiting changes. The caller must have called take. After an error, the
-// changes that haven't ended keep waiting, and the next caller writes them.
+// writeQueue writes all waiting changes in one write, and tries again after a lost race or an
+// unknown outcome. The caller must have called take. After an error, the changes that haven't ended
+// keep waiting, and the next caller writes them.
 func (d *Document[T]) writeQueue(ctx context.Context) error {
 	unknown := 0
-	for lost := 0; ; lost++ {
+	for lost := 0; ; lost++ { // lost counts the attempts that have failed
 		if lost > 0 && !bucket.Sleep(ctx, d.pause(lost)) {
 			return ctx.Err()
 		}
+		// Read the object if need be, and apply the changes to its content.
 		if !d.known || lost > 0 {
-			if err := d.read(ctx); err != nil {
+			if err := d.readObject(ctx); err != nil {
 				return err
 			}
 		}
@@ -192,8 +194,10 @@ func (d *Document[T]) writeQueue(ctx context.Context) error {
 		if err != nil || len(batch) == 0 {
 			return err
 		}
+		// Write the new content on the condition that the object still has the version that was
+		// read.
 		on := bucket.Condition{Version: d.stored.version, Absent: d.stored.version == ""}
-		d.tried = xxhash.Sum64(next.raw)
+		d.triedDigest = xxhash.Sum64(next.raw)
 		data, err := encodeDocument(next.raw)
 		if err != nil {
 			return fmt.Errorf("%w: write %s: %w", ErrBucket, d.damage.Location, err)
@@ -201,7 +205,7 @@ func (d *Document[T]) writeQueue(ctx context.Context) error {
 		next.version, err = d.ledger.store.Put(ctx, d.key, data, on)
 		switch {
 		case err == nil:
-			d.answer(batch, &next)
+			d.endAll(batch, &next)
 			return nil
 		case ctx.Err() != nil, errors.Is(err, fs.ErrPermission), errors.Is(err, bucket.ErrBusy):
 			d.forget()
@@ -215,8 +219,8 @@ func (d *Document[T]) writeQueue(ctx context.Context) error {
 	}
 }
 
-// read reads the object from the store.
-func (d *Document[T]) read(ctx context.Context) error {
+// readObject reads the object from the store. A missing object has the zero content.
+func (d *Document[T]) readObject(ctx context.Context) error {
 	var s snapshot[T]
 	data, version, err := d.ledger.store.Get(ctx, d.key)
 	switch {
@@ -246,7 +250,7 @@ func (d *Document[T]) forget() { d.known = false }
 
 // apply returns the next content, with the waiting changes applied, and those changes. It ends the
 // changes that are in effect already, or whose Apply refuses them.
-func (d *Document[T]) apply() (batch []*pending[T], next snapshot[T], err error) {
+func (d *Document[T]) apply() (batch []*pendingChange[T], next snapshot[T], err error) {
 	d.mu.Lock()
 	queue := d.queue
 	d.queue = nil
@@ -254,7 +258,7 @@ func (d *Document[T]) apply() (batch []*pending[T], next snapshot[T], err error)
 	defer func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.queue = slices.DeleteFunc(append(queue, d.queue...), func(p *pending[T]) bool { return p.over })
+		d.queue = slices.DeleteFunc(append(queue, d.queue...), func(p *pendingChange[T]) bool { return p.over })
 	}()
 	for {
 		content, err := parse[T](d.stored.raw)
@@ -290,8 +294,8 @@ func (d *Document[T]) apply() (batch []*pending[T], next snapshot[T], err error)
 	}
 }
 
-// end ends a change with its result.
-func (d *Document[T]) end(p *pending[T], err error) {
+// end ends a change with its result; ErrNothing counts as success.
+func (d *Document[T]) end(p *pendingChange[T], err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !errors.Is(err, ErrNothing) {
@@ -301,8 +305,8 @@ func (d *Document[T]) end(p *pending[T], err error) {
 	close(p.done)
 }
 
-// answer ends the changes of a write that succeeded.
-func (d *Document[T]) answer(batch []*pending[T], next *snapshot[T]) {
+// endAll ends the changes of a write that succeeded.
+func (d *Document[T]) endAll(batch []*pendingChange[T], next *snapshot[T]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stored = *next
@@ -311,7 +315,7 @@ func (d *Document[T]) answer(batch []*pending[T], next *snapshot[T]) {
 		p.over = true
 		close(p.done)
 	}
-	d.queue = slices.DeleteFunc(d.queue, func(p *pending[T]) bool { return p.over })
+	d.queue = slices.DeleteFunc(d.queue, func(p *pendingChange[T]) bool { return p.over })
 }
 
 // pause returns how long a writer that has lost several times waits before its next attempt: up to
@@ -319,5 +323,5 @@ func (d *Document[T]) answer(batch []*pending[T], next *snapshot[T]) {
 // it tried to write, so that colliding writers spread out and a simulation repeats itself exactly.
 func (d *Document[T]) pause(lost int) time.Duration {
 	longest := min(time.Second, 10*time.Millisecond<<min(lost, 10))
-	return time.Duration(d.tried % uint64(longest)) //nolint:gosec // it is positive
+	return time.Duration(d.triedDigest % uint64(longest)) //nolint:gosec // it is positive
 }

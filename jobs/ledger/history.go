@@ -25,12 +25,12 @@ func (t *Table) History(ctx context.Context, from, until civil.Date) ([]Record, 
 		return nil, err
 	}
 	history := had.merged()
-	return history, t.meant(ctx, history)
+	return history, t.addMeanings(ctx, history)
 }
 
-// meant fills in Meaning for each content whose predecessor or successor in the partition has
+// addMeanings fills in Meaning for each content whose predecessor or successor in the partition has
 // another shape.
-func (t *Table) meant(ctx context.Context, history []Record) error {
+func (t *Table) addMeanings(ctx context.Context, history []Record) error {
 	for i := 1; i < len(history); i++ {
 		was, is := &history[i-1], &history[i]
 		if was.Partition != is.Partition || was.Shape == is.Shape {
@@ -55,12 +55,14 @@ func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) 
 		return nil, err
 	}
 	records := t.Records()
-	had, err := t.contents(ctx, func(p civil.Date) bool { return !records[p].happened().Before(since) })
+	had, err := t.contents(ctx, func(p civil.Date) bool { return !records[p].lastRecorded().Before(since) })
 	if err != nil {
 		return nil, err
 	}
+	// brought reports whether a record's content came since then, late also whether it had an
+	// event.
 	brought := func(e Record) bool { return !e.Brought().Before(since) }
-	late := func(e Record) bool { return brought(e) || !e.decided().Before(since) }
+	late := func(e Record) bool { return brought(e) || !e.lastEvent().Before(since) }
 	maps.DeleteFunc(had, func(_ civil.Date, list []Record) bool { return !slices.ContainsFunc(list, late) })
 	var out []Record
 	list := had.merged()
@@ -69,13 +71,14 @@ func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) 
 			out = append(out, e)
 		}
 	}
-	return out, t.meant(ctx, out)
+	return out, t.addMeanings(ctx, out)
 }
 
-// happened returns when anything was last recorded about the partition.
-func (e Record) happened() time.Time {
+// lastRecorded returns when anything was last recorded about the partition: a fetch, an event, or
+// an answer that was held back.
+func (e Record) lastRecorded() time.Time {
 	last := e.Fetched
-	if at := e.decided(); at.After(last) {
+	if at := e.lastEvent(); at.After(last) {
 		last = at
 	}
 	if e.HeldBack != nil && e.HeldBack.Last.After(last) {
@@ -119,7 +122,8 @@ func events(was, is Record) (list []Event) {
 	if is.Stands() && is.Same == 2 && !was.Stands() {
 		list = append(list, Event{EventDiffersAlike, is.Fetched, is.Run, is.Control.Say()})
 	}
-	if a, before := is.accepted(), was.accepted(); a != nil && (before == nil || !before.At.Equal(a.At)) {
+	a, before := is.newestAcceptance(), was.newestAcceptance()
+	if a != nil && (before == nil || !before.At.Equal(a.At)) {
 		e := Event{EventAccepted, a.At, is.Run, a.Reason}
 		if a.Person {
 			e.Run = ""
@@ -129,16 +133,16 @@ func events(was, is Record) (list []Event) {
 	return list
 }
 
-// accepted returns the newest acceptance in a record, or nil.
-func (e Record) accepted() *Acceptance {
+// newestAcceptance returns the newest acceptance in a record, or nil.
+func (e Record) newestAcceptance() *Acceptance {
 	if e.HeldBack != nil && e.HeldBack.Accepted != nil {
 		return e.HeldBack.Accepted
 	}
 	return e.Accepted
 }
 
-// decided returns the time of the record's last event; zero if it has none.
-func (e Record) decided() (last time.Time) {
+// lastEvent returns the time of the record's last event; zero if it has none.
+func (e Record) lastEvent() (last time.Time) {
 	for _, one := range append(events(Record{}, e), e.Events...) {
 		if one.At.After(last) {
 			last = one.At

@@ -17,19 +17,20 @@ import (
 // the document from which it was copied; a listing shows for which months that is still the current
 // version.
 type index struct {
-	Months map[string]indexed `json:"months"`
-	Shapes map[string]Shape   `json:"shapes"`
-	Scopes map[string]Scope   `json:"scopes,omitempty"`
+	Months map[string]indexedMonth `json:"months"`
+	Shapes map[string]Shape        `json:"shapes"`
+	Scopes map[string]Scope        `json:"scopes,omitempty"`
 }
 
-// An indexed is what the index has of one month.
-type indexed struct {
-	Version string    `json:"version"`
+// An indexedMonth is what the index has of one month.
+type indexedMonth struct {
+	Version string    `json:"version"`         // version of the document from which it was copied
 	Oldest  time.Time `json:"oldest,omitzero"` // time of the oldest record in the month's history
 	section
 	Derived map[string]*section `json:"derived,omitempty"`
 }
 
+// indexName is the index's name among the names of months.
 const indexName = "index"
 
 // records is a list of records that is decoded with decodeEntries where possible, for speed.
@@ -55,9 +56,9 @@ func (t *Table) writeIndex(ctx context.Context) error {
 		return nil
 	}
 	t.mu.Lock()
-	next := index{Months: map[string]indexed{}, Shapes: maps.Clone(t.shapes), Scopes: maps.Clone(t.scopes)}
+	next := index{Months: map[string]indexedMonth{}, Shapes: maps.Clone(t.shapes), Scopes: maps.Clone(t.scopes)}
 	for name, m := range t.months {
-		next.Months[name] = indexed{Version: m.version, Oldest: m.oldest, Derived: map[string]*section{}}
+		next.Months[name] = indexedMonth{Version: m.version, Oldest: m.oldest, Derived: map[string]*section{}}
 	}
 	for derived, r := range t.sections {
 		for name, s := range r.byMonth() {
@@ -83,7 +84,7 @@ func (t *Table) writeIndex(ctx context.Context) error {
 	if err == nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.indexed = versionsOf(next)
+		t.indexVersions = versionsOf(next)
 	}
 	return err
 }
@@ -121,12 +122,13 @@ func versionsOf(i index) map[string]string {
 	return versions
 }
 
-// errListedBefore: the index was written after the listing, and names a month that was created in
-// between.
+// errListedBefore says that the index was written after the listing, and names a month that was
+// created in between.
 var errListedBefore = errors.New("the table has changed since it was listed")
 
 // readIndex copies from the index what it has of months that haven't changed since. A damaged index
-// is ignored. version is the version of the index in the listing.
+// is ignored. version is the version of the index in the listing, and listed has the entries of the
+// months, by name.
 func (t *Table) readIndex(ctx context.Context, version string, listed map[string]bucket.Object) error {
 	is, exists, err := t.index.Load(ctx)
 	var damaged *DamagedError
@@ -138,7 +140,7 @@ func (t *Table) readIndex(ctx context.Context, version string, listed map[string
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.indexed = versionsOf(is)
+	t.indexVersions = versionsOf(is)
 	for name, m := range is.Months {
 		if _, there := listed[name]; !there && t.index.Version() != version {
 			return errListedBefore
@@ -148,9 +150,9 @@ func (t *Table) readIndex(ctx context.Context, version string, listed map[string
 		if t.months[name].version != "" || listed[name].Version != m.Version {
 			continue
 		}
-		t.take(name, m.section, m.Derived)
-		t.learn(is.Shapes, is.Scopes)
-		t.months[name] = known{version: m.Version, oldest: m.Oldest}
+		t.setMonth(name, m.section, m.Derived)
+		t.addNamed(is.Shapes, is.Scopes)
+		t.months[name] = monthState{version: m.Version, oldest: m.Oldest}
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (l *Lease) openIn(name string) []civil.Date {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	open := slices.SortedFunc(maps.Keys(l.open), civil.Date.Compare)
-	within := begins(name)
+	within := inMonth(name)
 	return slices.DeleteFunc(open, func(p civil.Date) bool { return !within(p) })
 }
 
@@ -242,6 +242,7 @@ func (l *Lease) Putting(p civil.Date) { l.set(p, true) }
 // Unput notes that the put is known to have changed nothing.
 func (l *Lease) Unput(p civil.Date) { l.set(p, false) }
 
+// set stores whether something of an open partition may have been put.
 func (l *Lease) set(p civil.Date, put bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -346,14 +347,15 @@ func (t *Table) Leased(p civil.Date) bool {
 	return t.ledger.store.Time().Before(t.leaseOf(p).Until)
 }
 
+// leaseOf returns the stored lease of a partition, or the zero lease.
 func (t *Table) leaseOf(p civil.Date) lease {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.leases[p]
 }
 
-// view returns a partition's record. For a partition in doubt, the record says so, and the rest is
-// taken from the last record, if there is one.
+// view returns a partition's record at a moment. For a partition in doubt, the record says so, and
+// the rest is taken from the last record, if there is one. The caller must hold mu.
 func (t *Table) view(p civil.Date, now time.Time) (Record, bool) {
 	e, recorded := t.entries[p]
 	if l, leased := t.leases[p]; leased && (l.Doubt || !now.Before(l.Until)) {

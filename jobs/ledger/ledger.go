@@ -54,15 +54,14 @@ import (
 //	incidents.json                                notices, and the receivers that have got them: package internal/notify; a document
 //	.reportferry-probe.json                       put to see that the store honours conditions
 type Ledger struct {
-	store *bucket.Bucket
-	url   string
-	clock func() (time.Time, time.Duration)
-	keep  time.Duration
-
-	lease time.Duration
-	task  string
-
-	history, unindexed int // see Options
+	// These are the Options, with their defaults.
+	store              *bucket.Bucket
+	url                string
+	clock              func() (time.Time, time.Duration)
+	keepHistory        time.Duration
+	lease              time.Duration
+	task               string
+	history, unindexed int // history is 0 for the default
 
 	months sync.Map // the documents of runs, by key
 }
@@ -96,7 +95,7 @@ type Options struct {
 // Open returns a ledger in a bucket. The ledger owns the bucket from then on, and Close closes it.
 func Open(o Options) *Ledger {
 	l := &Ledger{store: o.Store, url: strings.TrimSuffix(cmp.Or(o.URL, o.Store.URL()), "/"), clock: o.Clock,
-		keep: o.KeepHistory, lease: cmp.Or(o.Lease, 2*time.Minute), task: o.Task}
+		keepHistory: o.KeepHistory, lease: cmp.Or(o.Lease, 2*time.Minute), task: o.Task}
 	l.history, l.unindexed = o.History, cmp.Or(o.Unindexed, 2)
 	if l.clock == nil {
 		began := time.Now()
@@ -117,16 +116,18 @@ func (l *Ledger) Lease() time.Duration { return l.lease }
 // Task returns the platform's name for this process's task; "" if it has none.
 func (l *Ledger) Task() string { return l.task }
 
+// location returns where an object is, for messages.
 func (l *Ledger) location(key string) string { return l.url + "/" + key }
 
 // Errors that callers distinguish.
 var (
-	// ErrRefused: the config and the ledger contradict each other; nothing was asked or written.
+	// ErrRefused means that the config and the ledger contradict each other. Nothing was asked or
+	// written.
 	ErrRefused = errors.New("refused")
-	// ErrBucket: the ledger's bucket could not be read or written.
+	// ErrBucket means that the ledger's bucket could not be read or written.
 	ErrBucket = errors.New("ledger")
-	// ErrLost: the lease was lost to another process, or it ended; nothing more may be published
-	// under it.
+	// ErrLost means that the lease was lost to another process, or ended. Nothing more may be
+	// published under it.
 	ErrLost = errors.New("lease lost")
 )
 

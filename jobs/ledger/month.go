@@ -54,12 +54,13 @@ func (m *month) sectionOf(derived string) *section {
 // monthOf returns the name of the month in which a partition begins.
 func monthOf(partition civil.Date) string { return partition.String()[:len("2006-01")] }
 
-// begins returns a function that reports whether a partition begins in a month.
-func begins(name string) func(partition civil.Date) bool {
+// inMonth returns a function that reports whether a partition begins in a month.
+func inMonth(name string) func(partition civil.Date) bool {
 	first, _ := civil.ParseDate(name + "-01") // if the name is no month, this is a date that no partition has
 	return func(p civil.Date) bool { return p.Year == first.Year && p.Month == first.Month }
 }
 
+// monthKey returns the key of a month's document, or of the index.
 func (d *documents) monthKey(name string) string { return d.prefix("months") + name + ".json" }
 
 // ready prepares a document for a change. A stored document always has Shapes, even if the map is
@@ -74,10 +75,12 @@ func (t *Table) ready(name string, m *month) error {
 	return nil
 }
 
-// commit stores records and moves the replaced ones into history. It leaves out, and returns, the
-// partitions that were lost: those whose newest record isn't the one numbered After, because
-// another process has recorded them meanwhile, and those that another process has leased. With an
-// empty token, leases aren't checked.
+// commit stores records, moves the replaced ones into history, and ends the leases with this token.
+// With an empty token, leases aren't checked. It leaves out, and returns, the partitions that were
+// lost:
+//   - those whose newest record isn't the one numbered After, because another process has recorded
+//     them meanwhile, and
+//   - those that another process has leased.
 func (m *month) commit(derived string, list []Record, token string, shapes map[string]Shape,
 	scopes map[string]Scope) (lost []civil.Date) {
 	s := m.sectionOf(derived)
@@ -99,6 +102,7 @@ func (m *month) commit(derived string, list []Record, token string, shapes map[s
 		default:
 			s.Records = slices.Insert(s.Records, at, e)
 		}
+		// End the lease; the doubt stays if a run that had lost the partition has put something.
 		if l := s.Leases[e.Partition]; token != "" && !e.Doubt && l.Late {
 			l.Until = time.Time{} // the lease is over, and the partition in doubt
 			s.Leases[e.Partition] = l
@@ -116,7 +120,7 @@ func (m *month) commit(derived string, list []Record, token string, shapes map[s
 	return lost
 }
 
-// keep moves a replaced record into history.
+// keep moves a replaced record into history; by is the record that replaces it.
 func (m *month) keep(replaced, by Record) {
 	from, _ := slices.BinarySearchFunc(m.History, replaced, samePartition)
 	until := from
@@ -124,7 +128,7 @@ func (m *month) keep(replaced, by Record) {
 		until++
 	}
 	chain := append(slices.Clone(m.History[from:until]), replaced, by)
-	m.History = slices.Replace(m.History, from, until, past(chain)...)
+	m.History = slices.Replace(m.History, from, until, keptHistory(chain)...)
 }
 
 // has reports whether a record is, or was, the newest of its partition.
@@ -160,27 +164,29 @@ func (m *month) prune() {
 // oldest returns the time of the oldest record in the history; zero if the history is empty.
 func (m *month) oldest() (oldest time.Time) {
 	for _, e := range m.History {
-		if at := e.happened(); oldest.IsZero() || at.Before(oldest) {
+		if at := e.lastRecorded(); oldest.IsZero() || at.Before(oldest) {
 			oldest = at
 		}
 	}
 	return oldest
 }
 
-// drop removes records from the history.
+// drop removes the records that over accepts from the history.
 func (m *month) drop(over func(Record) bool) {
 	m.History = slices.DeleteFunc(m.History, over)
 	m.prune()
 }
 
-// past returns those records of a chain that history keeps. It drops
+// keptHistory returns those records of a chain that history keeps: the successive records of a
+// partition, from the first in history to the newest. It drops
 //   - the newest record, and
 //   - of several fetches in a row with the same content, those in the middle that have no event.
 //     The first says why and by which run the content came, and the last says how long it stayed.
-func past(chain []Record) (kept []Record) {
+func keptHistory(chain []Record) (kept []Record) {
 	newest := chain[len(chain)-1].Seq
 	for i, e := range chain {
-		brought := e.Since.IsZero() || !e.Since.Before(e.Fetched) || !e.decided().IsZero()
+		// brought: the content came with this fetch, or the record has an event.
+		brought := e.Since.IsZero() || !e.Since.Before(e.Fetched) || !e.lastEvent().IsZero()
 		if i > 0 {
 			brought = !sameContent(chain[i-1], e) || events(chain[i-1], e) != nil
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
+// checksum returns the xxHash of a text, as documents and IDs have it.
 func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
 
 // A versionError says that an object has another version than this program reads.
@@ -23,7 +24,7 @@ type DamagedError struct {
 	Gone     bool   // the object is missing
 	With     string // what must be deleted together with it, because one of them names the other
 	Cost     string // what deleting it would do; empty: what it recorded counts as missing and is fetched again
-	Lacks    string // for an object that only reports: what is lacking without it, as nothing is fetched again
+	Lacks    string // what is lacking without an object that only reports; nothing is then fetched again
 }
 
 func (e *DamagedError) Error() string {

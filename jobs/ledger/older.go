@@ -20,11 +20,12 @@ import (
 // document.
 var mostHistory = 256 << 10
 
-// An older is an object with history for which a month had no room. It is created once, under a
-// unique name, and is valid once the month names it. Its name contains the day of its last record.
-type older struct {
+// An olderHistory is an object with history for which a month had no room. It is created once,
+// under a unique name, and is valid once the month names it. Its name contains the day of its last
+// record.
+type olderHistory struct {
 	Lines  records          `json:"lines"`
-	Shapes map[string]Shape `json:"shapes"`
+	Shapes map[string]Shape `json:"shapes"` // the shapes that Lines name, by ID
 }
 
 // archive moves the history of a month into an object of its own when there is too much of it. The
@@ -35,21 +36,23 @@ func (t *Table) archive(ctx context.Context, name string, d *Document[month]) er
 	if len(lines) == 0 || size*len(lines)/(len(lines)+len(m.Records)) <= cmp.Or(t.ledger.history, mostHistory) {
 		return nil
 	}
+	// Write the object, named by the day of its last record.
 	last := lines[0]
 	for _, e := range lines {
-		if e.happened().After(last.happened()) {
+		if e.lastRecorded().After(last.lastRecorded()) {
 			last = e
 		}
 	}
-	key := fmt.Sprintf("%s%s.%s.%s.json", t.prefix("history"), name, last.happened().UTC().Format(time.DateOnly),
+	key := fmt.Sprintf("%s%s.%s.%s.json", t.prefix("history"), name, last.lastRecorded().UTC().Format(time.DateOnly),
 		rand.Text())
-	if created, err := t.ledger.CreateOnce(ctx, key, older{lines, m.Shapes}); err != nil || !created {
+	if created, err := t.ledger.CreateOnce(ctx, key, olderHistory{lines, m.Shapes}); err != nil || !created {
 		return err
 	}
 	moved := map[string]bool{}
 	for _, e := range lines {
 		moved[lineID(e)] = true
 	}
+	// Name it in the month, and drop its records there.
 	err := d.Change(ctx, Change[month]{
 		Apply: func(m *month) error {
 			had := len(m.History)
@@ -67,6 +70,7 @@ func (t *Table) archive(ctx context.Context, name string, d *Document[month]) er
 	return err
 }
 
+// errMoved says that archive must not name its object, because history would be in two objects.
 var errMoved = errors.New("another process has moved the history")
 
 // lineID returns a key for a record within a table.
@@ -75,13 +79,13 @@ func lineID(e Record) string { return fmt.Sprint(e.Partition, " ", e.Seq) }
 // readOlder reads the records in the objects that a month names. If one of them can't be read, the
 // month counts as damaged, because a reader would otherwise take the rest for the whole history.
 func (t *Table) readOlder(ctx context.Context, name string, keys []string) ([]Record, error) {
-	read := make([]older, len(keys))
+	read := make([]olderHistory, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
 	for i, key := range keys {
 		g.Go(func() error {
 			var err error
-			read[i], err = ReadOnce[older](ctx, t.ledger, key, "")
+			read[i], err = ReadOnce[olderHistory](ctx, t.ledger, key, "")
 			var damaged *DamagedError
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
@@ -100,21 +104,22 @@ func (t *Table) readOlder(ctx context.Context, name string, keys []string) ([]Re
 	defer t.mu.Unlock()
 	for _, o := range read {
 		lines = append(lines, o.Lines...)
-		t.learn(o.Shapes, nil)
+		t.addNamed(o.Shapes, nil)
 	}
 	return lines, err
 }
 
-// forget drops history that is older than Options.KeepHistory, by the store's clock.
-func (t *Table) forget(ctx context.Context) error {
-	if t.ledger.keep == 0 {
+// dropOldHistory drops history that is older than Options.KeepHistory, by the store's clock.
+func (t *Table) dropOldHistory(ctx context.Context) error {
+	if t.ledger.keepHistory == 0 {
 		return nil
 	}
 	now, _, err := t.ledger.store.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBucket, err)
 	}
-	until := now.Add(-t.ledger.keep)
+	// Find the months that have such history.
+	until := now.Add(-t.ledger.keepHistory)
 	t.mu.Lock()
 	var names []string
 	for name, m := range t.months {
@@ -127,12 +132,12 @@ func (t *Table) forget(ctx context.Context) error {
 		if _, err := t.readMonth(ctx, name); err != nil {
 			return err
 		}
-		var over []string
+		var over []string // keys of the objects that are dropped as a whole
 		err := t.document(name).Change(ctx, Change[month]{Apply: func(m *month) error {
 			if err := t.ready(name, m); err != nil {
 				return err
 			}
-			m.drop(func(e Record) bool { return e.happened().Before(until) })
+			m.drop(func(e Record) bool { return e.lastRecorded().Before(until) })
 			over = nil
 			m.Older = slices.DeleteFunc(m.Older, func(key string) bool {
 				old := endOf(key).Before(until)

@@ -30,6 +30,7 @@ type Idle struct {
 	Last time.Time `json:"last"` // when the last one of them ended
 }
 
+// add adds the runs that o counts.
 func (i *Idle) add(o Idle) {
 	i.Runs += o.Runs
 	if o.Last.After(i.Last) {
@@ -68,6 +69,8 @@ func (m *runMonth) save(r Run, before map[string]time.Time, full bool) {
 	}
 	m.Runs = append(slices.DeleteFunc(m.Runs, func(o Run) bool { return o.ID == r.ID }), r)
 	slices.SortFunc(m.Runs, func(a, b Run) int { return strings.Compare(a.ID, b.ID) })
+	// Drop the runs that were idle and, if full, the older half. followed has the jobs that a newer
+	// run included.
 	followed, half := map[string]bool{}, len(m.Runs)/2
 	for i, run := range slices.Backward(m.Runs) {
 		last := i == len(m.Runs)-1
@@ -111,7 +114,7 @@ type Past struct {
 	Runs    []Run                // the last ones, the newest first
 	Success map[string]time.Time // by job: the time when it last ended a run without a failure
 	Idle    Idle                 // sum over the months that were read
-	Dropped int                  // likewise
+	Dropped int                  // runs that were dropped (runMonth.Dropped), in the same months
 	Since   time.Time            // when the oldest month that was read begins
 	Damaged []error              // months that are left out, each a *DamagedError
 	months  []time.Time          // all months with runs, the newest first

@@ -18,10 +18,10 @@ type Renewal struct {
 	mu      sync.Mutex
 	renewed instant // when the last renewal that is known to have succeeded began
 
-	ctx     context.Context // ends with ErrLost when the lease does
-	lose    context.CancelCauseFunc
-	stop    context.CancelFunc
-	stopped chan struct{}
+	ctx     context.Context         // ends with ErrLost when the lease does
+	lose    context.CancelCauseFunc // ends ctx
+	stop    context.CancelFunc      // makes keepAlive return
+	stopped chan struct{}           // closed when keepAlive has returned; nil before Start
 }
 
 // NewRenewal returns the renewal of a lease that is about to be taken, whose length counts from
@@ -72,22 +72,22 @@ func (r *Renewal) keepAlive(ctx context.Context) {
 				ErrLost))
 			return
 		}
-		look := time.NewTimer(min(left, r.ledger.lease/12))
+		check := time.NewTimer(min(left, r.ledger.lease/12))
 		select {
 		case <-ctx.Done():
-			look.Stop()
+			check.Stop()
 			return
-		case <-look.C:
+		case <-check.C:
 		case <-tick.C:
-			look.Stop()
-			r.beat(ctx)
+			check.Stop()
+			r.renewOnce(ctx)
 		}
 	}
 }
 
-// beat renews the lease once. A failure does no harm until the lease expires. If another run has
-// taken it over, it is lost at once, whatever the clocks say.
-func (r *Renewal) beat(ctx context.Context) {
+// renewOnce renews the lease once. A failure does no harm until the lease expires. If another run
+// has taken it over, it is lost at once, whatever the clocks say.
+func (r *Renewal) renewOnce(ctx context.Context) {
 	start, left := r.ledger.instant(), r.left()
 	if left <= 0 {
 		return // suspended for too long: another run may have the lease by now
@@ -136,6 +136,7 @@ type instant struct {
 	running time.Duration
 }
 
+// instant returns the present moment.
 func (l *Ledger) instant() instant {
 	wall, running := l.clock()
 	return instant{wall, running}

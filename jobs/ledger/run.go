@@ -26,7 +26,7 @@ type Run struct {
 	Errors  []string   `json:"errors,omitempty"`
 }
 
-// NewRunID is an ID that sorts by time: 20260131T060000.123Z-1f2e3d4c.
+// NewRunID returns an ID that sorts by time: 20260131T060000.123Z-1f2e3d4c.
 func NewRunID(now time.Time) string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
@@ -47,6 +47,7 @@ func (r Run) idle() bool {
 // succeeded. If the month's document can't be trusted, the error is a *DamagedError; the caller may
 // go on, because no table needs the record.
 func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
+	// If the month has no document yet, take over the successes of the months before.
 	d := l.runsOf(r.Started.UTC().Format(keyOfRuns))
 	var before Past
 	if d.Version() == "" {
@@ -70,8 +71,9 @@ func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 			return at < 0 && existed || at >= 0 && (m.Runs[at].Ended != nil) == (r.Ended != nil)
 		},
 	})
+	// Clean up: files that killed writers left in a folder, and months older than keepRuns.
 	if dir := l.store.Dir(); err == nil && dir != "" && r.Ended != nil {
-		disk.NewRoot(dir).Sweep(leftAfter)
+		disk.NewRoot(dir).Sweep(leftoverAge)
 	}
 	if old := before.endedBy(r.Started.AddDate(0, 0, -keepRuns)); err == nil && old != nil {
 		for _, key := range old {
@@ -89,9 +91,9 @@ func (l *Ledger) ReadRuns(ctx context.Context, began time.Time) error {
 	return err
 }
 
-// leftAfter is the age from which a temporary file beside an object counts as left by a killed
+// leftoverAge is the age from which a temporary file beside an object counts as left by a killed
 // writer. A writer that was only suspended for so long fails, and writes again.
-const leftAfter = time.Hour
+const leftoverAge = time.Hour
 
 // ForgetRun drops the record of a run that must not count, such as one under a wrong clock. When it
 // was the only one of its month, the month's document is dropped too.

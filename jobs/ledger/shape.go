@@ -45,7 +45,7 @@ func (s Shape) FingerprintID() string { return Shape{Fingerprint: s.Fingerprint}
 func (t *Table) SaveShape(_ context.Context, s Shape) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.learn(map[string]Shape{s.ID(): s}, nil)
+	t.addNamed(map[string]Shape{s.ID(): s}, nil)
 	return nil
 }
 
@@ -141,6 +141,7 @@ func (s Shape) differences(now Shape) []string {
 	return diffs
 }
 
+// keysOf returns the keys of some maps, sorted and without duplicates.
 func keysOf(maps ...map[string]string) []string {
 	var keys []string
 	for _, m := range maps {
@@ -185,7 +186,7 @@ func (s Scope) Lacks(now Scope) []string {
 func (t *Table) SaveScope(_ context.Context, s Scope) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.learn(nil, map[string]Scope{s.ID(): s})
+	t.addNamed(nil, map[string]Scope{s.ID(): s})
 	return nil
 }
 
@@ -195,7 +196,7 @@ func (t *Table) ScopeOf(_ context.Context, e Record) (s Scope, err error) {
 	defer t.mu.Unlock()
 	s, known := t.scopes[e.Scope]
 	if e.Scope != "" && !known {
-		return s, t.unnamed(e, "scope "+e.Scope)
+		return s, t.missingName(e, "scope "+e.Scope)
 	}
 	return s, nil
 }

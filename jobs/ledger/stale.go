@@ -146,13 +146,13 @@ func (t *Table) ShapeOf(_ context.Context, e Record) (Shape, error) {
 func (t *Table) shapeOf(e Record) (Shape, error) {
 	s, known := t.shapes[e.Shape]
 	if !known {
-		return s, t.unnamed(e, "shape "+e.Shape)
+		return s, t.missingName(e, "shape "+e.Shape)
 	}
 	return s, nil
 }
 
-// unnamed returns the error for a record that names something that its month doesn't have.
-func (t *Table) unnamed(e Record, what string) error {
+// missingName returns the error for a record that names something that its month doesn't have.
+func (t *Table) missingName(e Record, what string) error {
 	return &DamagedError{
 		Location: t.ledger.location(t.monthKey(monthOf(e.Partition))), With: t.ledger.location(t.monthKey(indexName)),
 		Err: fmt.Errorf("the record of %s names %s, which isn't there", e.Partition, what),

@@ -17,12 +17,12 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// A stored is a document as the store has it: one line of JSON with a version, a random token, a
-// checksum over the content, and the content. Because of the checksum, a damaged document is an
-// error and is never taken for a missing one. The token makes the text of each write unique. On a
-// store whose versions are digests of contents, therefore, no version ever recurs. A line longer
-// than 4 KiB is compressed as one Zstandard frame.
-type stored struct {
+// A storedDocument is a document as the store has it: one line of JSON with a version, a random
+// token, a checksum over the content, and the content. Because of the checksum, a damaged document
+// is an error and is never taken for a missing one. The token makes the text of each write unique.
+// On a store whose versions are digests of contents, therefore, no version ever recurs. A line
+// longer than 4 KiB is compressed as one Zstandard frame.
+type storedDocument struct {
 	Version int             `json:"v"`
 	Token   string          `json:"token"`
 	Sum     string          `json:"xxh64"`
@@ -31,19 +31,21 @@ type stored struct {
 
 const (
 	documentVersion = 2
-	plainDocument   = 4 << 10
+	// plainDocument is how many bytes a document may have without being compressed.
+	plainDocument = 4 << 10
 	// mostDocument is how many bytes a document may take in memory.
 	mostDocument = 256 << 20
 )
 
-var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd} // RFC 8878, 3.1.1
+// zstdMagic begins a Zstandard frame (RFC 8878, 3.1.1).
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 // encodeDocument returns the object for a content.
 func encodeDocument(content []byte) ([]byte, error) {
 	if len(content) > mostDocument {
 		return nil, fmt.Errorf("it would have %d MiB, and %d MiB is the most", len(content)>>20, mostDocument>>20)
 	}
-	data, err := json.Marshal(stored{documentVersion, rand.Text(), checksum(content), content})
+	data, err := json.Marshal(storedDocument{documentVersion, rand.Text(), checksum(content), content})
 	if data = append(data, '\n'); err != nil || len(data) <= plainDocument {
 		return data, err
 	}
@@ -72,15 +74,15 @@ func decodeDocument(data []byte) (content []byte, err error) {
 			return nil, err
 		}
 	}
-	begin, content, found := bytes.Cut(bytes.TrimSuffix(data, []byte("}\n")), []byte(`,"content":`))
-	var s stored
+	begin, content, hasContent := bytes.Cut(bytes.TrimSuffix(data, []byte("}\n")), []byte(`,"content":`))
+	var s storedDocument
 	if err := json.Unmarshal(append(slices.Clip(begin), '}'), &s); err != nil {
 		return nil, err
 	}
 	if s.Version != documentVersion {
 		return nil, &versionError{s.Version, documentVersion}
 	}
-	if is := checksum(content); !found || is != s.Sum {
+	if is := checksum(content); !hasContent || is != s.Sum {
 		return nil, fmt.Errorf("checksum is %s, its content gives %s", is, s.Sum)
 	}
 	return content, nil

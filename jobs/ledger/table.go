@@ -39,26 +39,28 @@ type documents struct {
 
 	index *Document[index]
 
-	mu       sync.Mutex
-	sections map[string]*rows // by name
-	away     bool             // the data was released, and not read again since
-	months   map[string]known
-	indexed  map[string]string // the versions of months that the index has; nil: the index wasn't read
-	docs     map[string]*Document[month]
-	shapes   map[string]Shape // replaced by a changed copy, and never changed in place
-	scopes   map[string]Scope // likewise
+	mu            sync.Mutex            // guards all that follows
+	sections      map[string]*rows      // by name; that of the table itself is empty
+	released      bool                  // the data was released, and not read again since
+	months        map[string]monthState // by name, such as 2006-01; likewise docs
+	indexVersions map[string]string     // the versions of months that the index has; nil: the index wasn't read
+	docs          map[string]*Document[month]
+	shapes        map[string]Shape // replaced by a changed copy, and never changed in place
+	scopes        map[string]Scope // likewise
 }
 
 // rows are what was read of one section, over all months.
 type rows struct {
-	entries Records // the newest record of each partition
-	leases  map[civil.Date]lease
-	working map[string]int // number of this process's leases, by month, that haven't committed anything there yet
-	lent    bool           // entries is read without mu, so that it must be copied before it changes
+	entries       Records // the newest record of each partition
+	entriesShared bool    // entries is read without mu, so that it must be copied before it changes
+	leases        map[civil.Date]lease
+	// uncommittedLeases counts, by month, this process's leases that haven't committed anything
+	// there yet.
+	uncommittedLeases map[string]int
 }
 
-// A known is what was read of one month.
-type known struct {
+// A monthState is what was read of one month's document.
+type monthState struct {
 	version string    // the version of its document
 	oldest  time.Time // the time of the oldest record in its history
 	older   []string  // see month.Older; nil if only the index was read
@@ -91,7 +93,8 @@ func (d *documents) table(name, section string) *Table {
 // section returns what was read of a section. The caller must hold mu.
 func (d *documents) section(name string) *rows {
 	if d.sections[name] == nil {
-		d.sections[name] = &rows{entries: Records{}, leases: map[civil.Date]lease{}, working: map[string]int{}}
+		d.sections[name] = &rows{entries: Records{}, leases: map[civil.Date]lease{},
+			uncommittedLeases: map[string]int{}}
 	}
 	return d.sections[name]
 }
@@ -104,7 +107,7 @@ func (t *Table) Name() string { return t.name }
 func (t *Table) Records() Records {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lent = true
+	t.entriesShared = true
 	records, copied, now := t.entries, false, t.ledger.store.Time()
 	for p := range t.leases {
 		if e, _ := t.view(p, now); e.State == Publishing {
@@ -138,11 +141,11 @@ func (t *Table) has(name string) bool {
 func (t *Table) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.away = true
+	t.released = true
 	for _, r := range t.sections {
-		r.entries, r.leases, r.lent = Records{}, map[civil.Date]lease{}, false
+		r.entries, r.leases, r.entriesShared = Records{}, map[civil.Date]lease{}, false
 	}
-	t.months, t.indexed, t.docs = map[string]known{}, nil, map[string]*Document[month]{}
+	t.months, t.indexVersions, t.docs = map[string]monthState{}, nil, map[string]*Document[month]{}
 	t.index.Forget()
 }
 
@@ -150,9 +153,10 @@ func (t *Table) Release() {
 func (t *Table) Has() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !t.away
+	return !t.released
 }
 
+// prefix returns the beginning of the keys of one kind of object, such as "months".
 func (d *documents) prefix(kind string) string { return d.folder + kind + "/" }
 
 // document returns the document of a month.
@@ -162,7 +166,7 @@ func (t *Table) document(name string) *Document[month] {
 	if t.docs[name] == nil {
 		d := NewDocument[month](t.ledger, t.monthKey(name), "")
 		d.damage.With = t.ledger.location(t.monthKey(indexName))
-		d.known = !t.away && t.months[name].version == "" // a listing has just shown that there is none
+		d.known = !t.released && t.months[name].version == "" // a listing has just shown that there is none
 		t.docs[name] = d
 	}
 	return t.docs[name]
@@ -174,6 +178,7 @@ func (t *Table) Refresh(ctx context.Context) error {
 	return t.reading.do(ctx, func() error { return t.refresh(ctx) })
 }
 
+// refresh does the work of Refresh.
 func (t *Table) refresh(ctx context.Context) error {
 	objects, err := t.ledger.store.List(ctx, t.prefix("months"))
 	if err != nil {
@@ -185,10 +190,12 @@ func (t *Table) refresh(ctx context.Context) error {
 			listed[name] = o
 		}
 	}
+
+	// Read the index, unless it is known, and take from it what it has of unchanged months.
 	is, indexed := listed[indexName]
 	delete(listed, indexName)
 	t.mu.Lock()
-	first := t.away
+	first := t.released
 	t.mu.Unlock()
 	switch {
 	case indexed && t.index.Version() != is.Version:
@@ -203,6 +210,8 @@ func (t *Table) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
+	// Read the other months that have changed. One that isn't listed any more is an error in load.
 	t.mu.Lock()
 	var changed []string
 	for name, o := range listed {
@@ -227,7 +236,7 @@ func (t *Table) refresh(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.away = false
+	t.released = false
 	return nil
 }
 
@@ -267,13 +276,14 @@ func (t *Table) takeDocument(name string) {
 	if d.Version() == "" {
 		return
 	}
-	t.take(name, m.section, m.Derived)
-	t.learn(m.Shapes, m.Scopes)
-	t.months[name] = known{d.Version(), m.oldest(), m.Older}
+	t.setMonth(name, m.section, m.Derived)
+	t.addNamed(m.Shapes, m.Scopes)
+	t.months[name] = monthState{d.Version(), m.oldest(), m.Older}
 }
 
-// take replaces what is known of a month's partitions in all sections. The caller must hold mu.
-func (d *documents) take(month string, own section, derived map[string]*section) {
+// setMonth replaces what is known of a month's partitions in all sections: own is the month's
+// section of the table itself. The caller must hold mu.
+func (d *documents) setMonth(month string, own section, derived map[string]*section) {
 	known := d.months[month].version != ""
 	for name := range derived {
 		d.section(name)
@@ -290,10 +300,10 @@ func (d *documents) take(month string, own section, derived map[string]*section)
 // replace replaces what is known of a month's partitions. known says whether the month was read
 // before.
 func (r *rows) replace(name string, is section, known bool) {
-	if r.lent {
-		r.entries, r.lent = maps.Clone(r.entries), false
+	if r.entriesShared {
+		r.entries, r.entriesShared = maps.Clone(r.entries), false
 	}
-	within := begins(name)
+	within := inMonth(name)
 	if known {
 		maps.DeleteFunc(r.entries, func(p civil.Date, _ Record) bool { return within(p) })
 	}
@@ -304,8 +314,8 @@ func (r *rows) replace(name string, is section, known bool) {
 	maps.Copy(r.leases, is.Leases)
 }
 
-// learn adds shapes and scopes to the known ones. The caller must hold mu.
-func (t *Table) learn(shapes map[string]Shape, scopes map[string]Scope) {
+// addNamed adds shapes and scopes, by ID, to the known ones. The caller must hold mu.
+func (t *Table) addNamed(shapes map[string]Shape, scopes map[string]Scope) {
 	for id, s := range shapes {
 		if _, had := t.shapes[id]; !had {
 			t.shapes = maps.Clone(t.shapes)
@@ -349,7 +359,7 @@ func (t *Table) Untidy() bool {
 	defer t.mu.Unlock()
 	unindexed := 0
 	for name, m := range t.months {
-		if t.indexed[name] != m.version {
+		if t.indexVersions[name] != m.version {
 			unindexed++
 		}
 	}
@@ -370,7 +380,7 @@ func (t *Table) Tidy(ctx context.Context) error {
 			t.takeDocument(name)
 		}
 	}
-	errs = append(errs, t.forget(ctx), t.writeIndex(ctx))
+	errs = append(errs, t.dropOldHistory(ctx), t.writeIndex(ctx))
 	return errors.Join(errs...)
 }
 

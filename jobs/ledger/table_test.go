@@ -282,7 +282,7 @@ func TestHistoryIsKeptForSoLong(t *testing.T) {
 					said.next(t, table, date("2026-01-15"), at, Written, moment(at))
 					check(t, table.Tidy(t.Context()))
 				}
-				l.keep = c.keep
+				l.keepHistory = c.keep
 				table = openTable(t, l)
 				_, err := table.History(t.Context(), civil.Date{}, civil.Date{}) // reads the month
 				check(t, err)

@@ -44,13 +44,13 @@ func TrimTimings(results []Result) {
 	for _, r := range results {
 		all = append(all, r.Timings...)
 	}
-	slices.SortFunc(all, weightier)
+	slices.SortFunc(all, byImportance)
 	for i := range results {
 		r := &results[i]
 		if len(all) > MostTimings {
 			before := len(r.Timings)
 			r.Timings = slices.DeleteFunc(r.Timings, func(t Timing) bool {
-				return weightier(t,
+				return byImportance(t,
 					all[MostTimings-1]) > 0
 			})
 			r.Untold += before - len(r.Timings)
@@ -62,9 +62,9 @@ func TrimTimings(results []Result) {
 	}
 }
 
-// weightier orders units by how much they interest people: failed ones first, then by how long they
-// took.
-func weightier(a, b Timing) int {
+// byImportance orders units by how much they interest people: failed ones first, then by how long
+// they took.
+func byImportance(a, b Timing) int {
 	if a.Failed != b.Failed {
 		if a.Failed {
 			return -1

@@ -9,6 +9,7 @@ import (
 // month, so that one swap writes the records of all of them.
 const commitWait = time.Second
 
+// putKey is the key under which WithPut puts its function into a context.
 type putKey struct{}
 
 // WithPut returns a context for Begin. The ledger calls put when everything that the lease is for
@@ -17,7 +18,8 @@ func WithPut(ctx context.Context, put func()) context.Context {
 	return context.WithValue(ctx, putKey{}, put)
 }
 
-// join counts the lease as one that works on its months in this process.
+// join counts the lease as one that works on its months in this process, and takes over the
+// function of WithPut.
 func (l *Lease) join(ctx context.Context) {
 	l.allPut, _ = ctx.Value(putKey{}).(func())
 	months, t := l.months(), l.table
@@ -25,7 +27,7 @@ func (l *Lease) join(ctx context.Context) {
 	defer t.mu.Unlock()
 	for _, name := range months {
 		l.uncommitted[name] = true
-		t.working[name]++
+		t.uncommittedLeases[name]++
 	}
 }
 
@@ -39,8 +41,8 @@ func (l *Lease) leave(name string) (others bool) {
 		return false
 	}
 	delete(l.uncommitted, name)
-	t.working[name]--
-	return t.working[name] > 0
+	t.uncommittedLeases[name]--
+	return t.uncommittedLeases[name] > 0
 }
 
 // allSent reports whether the records of all open partitions have been sent.

@@ -71,12 +71,12 @@ var protections = []protection{
 		[]edit{{"jobs/ledger/month.go", "m.keep(s.Records[at], e)\n", ""}}},
 	{"an object of history is there before its month names it", []edit{{
 		"jobs/ledger/older.go",
-		"if created, err := t.ledger.CreateOnce(ctx, key, older{lines, m.Shapes}); err != nil || !created " +
+		"if created, err := t.ledger.CreateOnce(ctx, key, olderHistory{lines, m.Shapes}); err != nil || !created " +
 			"{\n\t\treturn err\n\t}\n\tmoved", "moved",
 	}, {
 		"jobs/ledger/older.go", "return t.ledger.store.Delete(ctx, key)\n\t}\n\treturn err\n",
 		"return t.ledger.store.Delete(ctx, key)\n\t}\n\tif err == nil {\n\t\t_, err = t.ledger.CreateOnce(ctx, key, " +
-			"older{lines, m.Shapes})\n\t}\n\treturn err\n",
+			"olderHistory{lines, m.Shapes})\n\t}\n\treturn err\n",
 	}}},
 	{"a month loses lines of history in the swap that names their object",
 		[]edit{{"jobs/ledger/older.go", "return moved[lineID(e)] }); had-len(m.History) < len(moved) {",
@@ -87,8 +87,8 @@ var protections = []protection{
 		"jobs/ledger/index.go", `if t.months[name].version != "" || listed[name].Version != m.Version {`,
 		`if t.months[name].version != "" {`,
 	}, {
-		"jobs/ledger/index.go", "known{version: m.Version, oldest: m.Oldest}",
-		"known{version: listed[name].Version, oldest: m.Oldest}",
+		"jobs/ledger/index.go", "monthState{version: m.Version, oldest: m.Oldest}",
+		"monthState{version: listed[name].Version, oldest: m.Oldest}",
 	}}},
 	{"a month that is gone is damage",
 		[]edit{{"jobs/ledger/index.go", "return t.gone(t.monthKey(name), t.monthKey(indexName))", "continue"}}},
