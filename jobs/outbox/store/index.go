@@ -20,14 +20,14 @@ import (
 // push.
 const Magic = "reportferry outbox records 1\n"
 
-// An IndexWriter writes the records of a push.
+// An IndexWriter writes the object with the records of a push.
 type IndexWriter struct {
-	blob  *blob.Writer
+	blob  *blob.Writer // nil after Commit
 	buf   *bufio.Writer
-	sum   *xxhash.Digest
-	abort context.CancelFunc
-	count int64
-	item  []byte
+	sum   *xxhash.Digest     // over all that is written
+	abort context.CancelFunc // makes blob discard what was written
+	count int64              // items so far
+	item  []byte             // reused by Add
 }
 
 // WriteIndex begins to write the records of a push. Commit makes them visible; Drop discards them.
@@ -85,9 +85,9 @@ type IndexReader struct {
 	blob  *blob.Reader
 	buf   *bufio.Reader
 	sum   *xxhash.Digest
-	left  int64
+	left  int64 // items that follow next
 	next  Item
-	more  bool
+	more  bool // there is a next item
 }
 
 // OpenIndex begins to read the records of a push, bucket by bucket. The caller closes it.
@@ -132,10 +132,12 @@ func (x *IndexReader) advance() error {
 	return err
 }
 
+// damaged returns the error for an object that isn't as the push's head says.
 func (x *IndexReader) damaged(why error) error {
 	return x.table.damaged(x.table.recordsKey(x.Push), why)
 }
 
+// check returns an error unless the object ends here and has the checksum in the push's head.
 func (x *IndexReader) check() error {
 	if _, err := x.buf.ReadByte(); !errors.Is(err, io.EOF) {
 		return x.damaged(fmt.Errorf("there is more than its %d records", x.Push.Head.Records))
@@ -146,9 +148,9 @@ func (x *IndexReader) check() error {
 	return nil
 }
 
-// Each reads up to the end of a bucket, and calls hit with items and their states: those that have
-// the same ID as an item of some, which is sorted by ID, or all of them if some is nil. In a push
-// with Order, the items of a bucket are sorted by row.
+// Each reads up to the end of a bucket, and calls hit with items and their states: with all of them
+// if some is nil, otherwise with those that have the same ID as an item of some, which is sorted by
+// ID. In a push with Order, the items of a bucket are sorted by row.
 func (x *IndexReader) Each(bucket int, some []Item, hit func(it Item, s State)) error {
 	for all := some == nil; x.more && x.next.bucket() <= bucket; {
 		for len(some) > 0 && some[0].CompareID(x.next) < 0 {

@@ -22,9 +22,11 @@ type Lease struct {
 	Pushes []*Push // the known pushes of the table, in the order in which they began
 	table  *Table
 	holder holder
-	last   int     // number of the last known segment
-	before *holder // the holder from whom it was taken over, until what that one did is known; nil: nobody
-	known  bool    // the pushes on record were read
+	last   int  // number of the last known segment
+	loaded bool // the pushes on record were read
+	// previous is the holder from whom the lease was taken over, as long as it isn't known what
+	// that holder has done; nil: the lease was free, or all is known.
+	previous *holder
 }
 
 // Take takes the lease of a table for a run, reads what is on record, and renews the lease until
@@ -57,7 +59,7 @@ func (t *Table) Take(ctx context.Context, run string) (*Lease, error) {
 				return t.damaged(folder+t.name+".json", errors.New("it is older than it was"))
 			}
 			h := l.holder
-			l.before, c.Lease = c.Lease, &h
+			l.previous, c.Lease = c.Lease, &h
 			return nil
 		},
 		Done: l.mine,
@@ -81,11 +83,13 @@ const UnitName = "push"
 // mine reports whether the document has this lease.
 func (l *Lease) mine(c *content) bool { return c.Lease != nil && c.Lease.Token == l.holder.Token }
 
-// begin reads what is on record, and makes sure that nobody else can add to it.
+// begin reads what is on record, and makes sure that nobody else can add to it: unless the lease
+// was free and no segment is newer than the document, it creates the next segment. If that exists
+// already, it starts again.
 func (l *Lease) begin(ctx context.Context) (err error) {
 	c := l.table.doc.Last()
-	over := l.before != nil
-	for c.Lease = l.before; ; over = true {
+	over := l.previous != nil
+	for c.Lease = l.previous; ; over = true {
 		if l.Pushes, l.last, err = l.table.read(ctx, c, (*Push).Live); err != nil {
 			return err
 		}
@@ -98,7 +102,7 @@ func (l *Lease) begin(ctx context.Context) (err error) {
 			l.last++
 		}
 		if created {
-			l.known, l.before = true, nil
+			l.loaded, l.previous = true, nil
 			return l.Leased()
 		}
 	}
@@ -133,7 +137,7 @@ func (l *Lease) Save(ctx context.Context) error { return l.swap(ctx, l.update())
 
 // update returns the change that writes what is known now into the document.
 func (l *Lease) update() func(*content) {
-	if !l.known {
+	if !l.loaded {
 		return func(*content) {}
 	}
 	last, files := l.last, []Head{}
@@ -151,7 +155,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	l.Stop()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	tell, before := l.update(), l.before
+	update, previous := l.update(), l.previous
 	err := l.Leased()
 	if err == nil {
 		err = l.table.doc.Change(ctx, ledger.Change[content]{
@@ -159,8 +163,8 @@ func (l *Lease) Release(ctx context.Context) error {
 				if !l.mine(c) {
 					return ledger.ErrNothing
 				}
-				tell(c)
-				c.Lease = before
+				update(c)
+				c.Lease = previous
 				return nil
 			},
 			Done: func(c *content) bool { return !l.mine(c) },

@@ -19,14 +19,14 @@ func (r Reason) String() string {
 	return fmt.Sprintf("%d of them: %s", r.Rows, strings.TrimSpace(r.Field+" "+r.Reason))
 }
 
-// mostReasons limits the reasons that are kept for a file. A reason may quote a row, so there may
-// be as many as rows.
+// mostReasons is how many reasons are kept for a file. A reason may quote a row, so there may be as
+// many as rows.
 const mostReasons = 20
 
 // Tallied counts refusals by their reasons.
 type Tallied map[Words]int64
 
-// Add counts one refusal. Reasons after the first hundred are counted together.
+// Add counts one refusal. Reasons after the first 100 are counted together.
 func (t Tallied) Add(w Words) {
 	if _, known := t[w]; !known && len(t) >= 5*mostReasons {
 		w = Words{Reason: "other reasons"}

@@ -10,11 +10,11 @@ import (
 // A Segment is one step of a push, written once. A segment with a head holds all that is known of
 // the push; one without adds to what is known. A segment without a push only takes a number.
 type Segment struct {
-	Push string    `json:"push,omitempty"`
-	Run  string    `json:"run"`
+	Push string    `json:"push,omitempty"` // Head.ID of the push
+	Run  string    `json:"run"`            // the run that wrote it
 	At   time.Time `json:"at"`
-	// Spans holds the states of the rows that changed, or of all rows. Rows that may be sent next
-	// are Unknown in it.
+	// Spans holds the states of the rows that changed, or of all rows. Rows that may be sent once
+	// the segment is written are Unknown in it.
 	Spans    []byte          `json:"spans,omitempty"`
 	Rejected map[int64]Words `json:"rejected,omitempty"` // rows that the service rejected, and why
 	Sums     map[string]Sum  `json:"sums,omitempty"`     // sums of the accepted records
@@ -46,12 +46,13 @@ type Head struct {
 	Rejects string    `json:"rejects,omitempty"`
 	Error   string    `json:"error,omitempty"` // why nothing of it is sent, or nothing more
 
-	// These are numbers of its segments. First is its first segment, as long as the numbers from
-	// there on must stay taken. Whole is the last that holds all that is known, or 0 when nothing
-	// was ever to be sent. Last is its last.
+	// First is the number of its first segment, as long as the numbers from there on must stay
+	// taken; otherwise it is 0.
 	First int `json:"first,omitempty"`
+	// Whole is the number of its last segment that holds all that is known, or 0 when nothing was
+	// ever to be sent.
 	Whole int `json:"whole,omitempty"`
-	Last  int `json:"last,omitempty"`
+	Last  int `json:"last,omitempty"` // number of its last segment
 
 	Counts   Counts   `json:"counts"`
 	Partly   int64    `json:"partly,omitempty"`   // rejected records that the service took a part of
@@ -64,8 +65,10 @@ type Push struct {
 	Head   Head
 	Newest bool    // it is the newest push of its file's name
 	States *States // nil: not read, or all records were accepted, or the states are forgotten
-	Words  map[int64]Words
-	Sums   map[string]Sum
+	// Words holds, by row, why the service rejected records; Sums, by key, the sums of the accepted
+	// ones. Both are read together with States.
+	Words map[int64]Words
+	Sums  map[string]Sum
 }
 
 // Open reports whether there is something left to do.
@@ -101,7 +104,8 @@ func (p *Push) resume() {
 	p.sumUp()
 }
 
-// sumUp counts all rows by state and reason, and sets the counts in the head.
+// sumUp counts all rows by state and reason, and sets the counts and reasons in the head. It does
+// nothing when the states aren't known.
 func (p *Push) sumUp() {
 	if p.States == nil {
 		return
@@ -146,7 +150,7 @@ func (p *Push) stateOf(row int64) State {
 	}
 }
 
-// Take adds to the push what a segment holds besides the states.
+// Take adds to the push what a segment holds besides the states: the rejections and the sums.
 func (p *Push) Take(s Segment) {
 	maps.Copy(p.Words, s.Rejected)
 	for key, sum := range s.Sums {

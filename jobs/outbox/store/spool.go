@@ -15,7 +15,7 @@ type Item struct {
 	Row     uint32
 }
 
-// ItemSize is the size of an item in bytes.
+// ItemSize is the size of an item in bytes, as append writes it and parseItem reads it.
 const ItemSize = 28
 
 // NewItem returns the item of a record.
@@ -30,6 +30,7 @@ func (it Item) ID() (id [16]byte) {
 	return id
 }
 
+// append appends the item to b, in ItemSize bytes; parseItem reads it again.
 func (it Item) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, it.hi)
 	b = binary.BigEndian.AppendUint64(b, it.lo)
@@ -52,6 +53,7 @@ func (it Item) CompareID(o Item) int {
 	return cmp.Compare(it.lo, o.lo)
 }
 
+// compare compares items by ID, then by row.
 func (it Item) compare(o Item) int {
 	if c := it.CompareID(o); c != 0 {
 		return c
@@ -59,6 +61,7 @@ func (it Item) compare(o Item) int {
 	return cmp.Compare(it.Row, o.Row)
 }
 
+// bucket returns the item's bucket, which is the first byte of its ID.
 func (it Item) bucket() int { return int(it.hi >> 56) }
 
 // Buckets is the number of buckets: items are split by the first byte of the ID. A bucket takes 6
@@ -68,22 +71,23 @@ const Buckets = 256
 // A Spool takes items in the order of rows, and returns them by ID, one bucket at a time. A few
 // items stay in memory; many go to one file.
 type Spool struct {
-	Dir    string
-	file   *os.File
-	End    int64
-	full   [Buckets][]byte  // by bucket: items not yet in the file, at most chunk bytes
-	chunks [Buckets][]int64 // by bucket: offsets of its chunks in the file
-	space  []Item           // the items that Load returned last
-	buf    []byte
+	Dir       string // where the file is made
+	file      *os.File
+	End       int64            // length of the file in bytes
+	unwritten [Buckets][]byte  // by bucket: items not yet in the file, at most chunk bytes
+	chunks    [Buckets][]int64 // by bucket: offsets of its chunks in the file
+	loaded    []Item           // the items that Load returned last
+	buf       []byte           // a chunk that was read; reused
 }
 
-const chunk = 585 * ItemSize // bytes that a bucket writes at once: 16 kB
+// chunk is how many bytes a bucket writes at once: 16 kB.
+const chunk = 585 * ItemSize
 
 // Add takes the next item, in the order of rows.
 func (s *Spool) Add(it Item) error {
 	b := it.bucket()
-	s.full[b] = it.append(s.full[b])
-	if len(s.full[b]) < chunk {
+	s.unwritten[b] = it.append(s.unwritten[b])
+	if len(s.unwritten[b]) < chunk {
 		return nil
 	}
 	if s.file == nil {
@@ -91,15 +95,16 @@ func (s *Spool) Add(it Item) error {
 			return err
 		}
 	}
-	if _, err := s.file.WriteAt(s.full[b], s.End); err != nil {
+	if _, err := s.file.WriteAt(s.unwritten[b], s.End); err != nil {
 		return fmt.Errorf("spool records: %w; the folder is %s", err, s.Dir)
 	}
 	s.chunks[b] = append(s.chunks[b], s.End)
 	s.End += chunk
-	s.full[b] = s.full[b][:0]
+	s.unwritten[b] = s.unwritten[b][:0]
 	return nil
 }
 
+// create makes the file.
 func (s *Spool) create() (err error) {
 	if s.file, err = os.CreateTemp(s.Dir, "outbox-*.spool"); err != nil {
 		return fmt.Errorf("spool records: %w", err)
@@ -111,7 +116,7 @@ func (s *Spool) create() (err error) {
 // Load returns the items of a bucket, sorted by ID, then by row. They are valid until the next
 // Load.
 func (s *Spool) Load(b int) ([]Item, error) {
-	s.space = slices.Grow(s.space[:0], len(s.chunks[b])*chunk/ItemSize+len(s.full[b])/ItemSize)
+	s.loaded = slices.Grow(s.loaded[:0], len(s.chunks[b])*chunk/ItemSize+len(s.unwritten[b])/ItemSize)
 	if s.buf == nil {
 		s.buf = make([]byte, chunk)
 	}
@@ -121,9 +126,9 @@ func (s *Spool) Load(b int) ([]Item, error) {
 		}
 		s.parse(s.buf)
 	}
-	s.parse(s.full[b])
-	slices.SortFunc(s.space, Item.compare)
-	return s.space, nil
+	s.parse(s.unwritten[b])
+	slices.SortFunc(s.loaded, Item.compare)
+	return s.loaded, nil
 }
 
 // Each calls do with the items of a bucket by row, without keeping them.
@@ -132,7 +137,7 @@ func (s *Spool) Each(b int, do func(Item) error) error {
 		s.buf = make([]byte, chunk)
 	}
 	for i := 0; i <= len(s.chunks[b]); i++ {
-		items := s.full[b]
+		items := s.unwritten[b]
 		if i < len(s.chunks[b]) {
 			items = s.buf
 			if _, err := s.file.ReadAt(items, s.chunks[b][i]); err != nil {
@@ -148,9 +153,10 @@ func (s *Spool) Each(b int, do func(Item) error) error {
 	return nil
 }
 
+// parse appends the items in b to loaded.
 func (s *Spool) parse(b []byte) {
 	for ; len(b) > 0; b = b[ItemSize:] {
-		s.space = append(s.space, parseItem(b))
+		s.loaded = append(s.loaded, parseItem(b))
 	}
 }
 

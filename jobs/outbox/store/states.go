@@ -13,19 +13,21 @@ const (
 	None      State = iota // the row is no record
 	Pending                // to be sent
 	Accepted               // the service has it
-	Rejected               // the service refused it
-	Unknown                // the service may have it
+	Rejected               // the service rejected it
+	Unknown                // in doubt: the service may have it
 	Refused                // refused by the kind of job; never sent
 	Duplicate              // the service has it from another row or file
 	Conflict               // the service has the record with another content
 
-	Doubt State = 8 // a flag: it may have been sent already
+	Doubt State = 8 // a flag besides the states above: the row may have been sent already
 
-	Waiting = None | Doubt // pending for a later run: an earlier record of its ID is pending or in doubt
+	// Waiting means pending for a later run, because an earlier record of its ID is pending or in
+	// doubt. It is a state of its own, although it has the bit of the flag.
+	Waiting = None | Doubt
 )
 
-// Maybe reports whether the service may have a record that is to be sent, or may get it before from
-// an earlier row, as with Waiting.
+// Maybe reports whether the service may already have a record that is to be sent: its state is
+// Unknown, or has the flag Doubt. It also reports true for Waiting, which has the same bit.
 func (s State) Maybe() bool { return s == Unknown || s&Doubt != 0 }
 
 // MaxRow is the highest row that fits an index entry.
@@ -33,8 +35,8 @@ const MaxRow = 1<<32 - 1
 
 // States holds the states of all rows of a file, from row 1 on.
 type States struct {
-	b    []byte
-	Rows int64 // the highest row that was set
+	b    []byte // two rows a byte: the even one in the lower four bits
+	Rows int64  // the highest row that was set
 }
 
 // Get returns the state of a row; None if it was never set.
@@ -146,7 +148,7 @@ func (s *States) encode() (b []byte) {
 	return b
 }
 
-// Apply sets the states that the spans say.
+// Apply sets the states of the rows in b, which SpansOf or encode has written.
 func (s *States) Apply(b []byte) error {
 	row := int64(1)
 	for len(b) > 0 {
@@ -167,4 +169,5 @@ func (s *States) Apply(b []byte) error {
 	return nil
 }
 
+// errSpans is the error of Apply for spans that are cut, or lead beyond MaxRow.
 var errSpans = errors.New("its row ranges can't be read")

@@ -18,11 +18,11 @@ import (
 // records.
 const folder = "pushes/"
 
-// cost says, for error messages, what happens if an object is deleted.
-const cost = "what it says was sent would be sent again"
+// ifDeleted says, for error messages, what happens if an object is deleted.
+const ifDeleted = "what it says was sent would be sent again"
 
-// readers is how many segments are read at once.
-const readers = 8
+// parallelReads is how many segments are read at once.
+const parallelReads = 8
 
 // A Table keeps the pushes of one table: a document, and next to it a log of segments.
 type Table struct {
@@ -31,7 +31,7 @@ type Table struct {
 	name   string
 }
 
-// A content is the content of the document.
+// A content is the content of the table's document.
 type content struct {
 	Lease    *holder `json:"lease,omitempty"`
 	Segments int     `json:"segments"` // number of the last segment that Files includes
@@ -47,7 +47,7 @@ type holder struct {
 
 // Open opens the pushes of a table. Nothing is read yet.
 func Open(l *ledger.Ledger, table string) *Table {
-	return &Table{l, ledger.NewDocument[content](l, folder+table+".json", cost), table}
+	return &Table{l, ledger.NewDocument[content](l, folder+table+".json", ifDeleted), table}
 }
 
 // Tables returns the tables of a ledger that have pushes.
@@ -68,9 +68,11 @@ func Tables(ctx context.Context, l *ledger.Ledger) (tables []string, err error) 
 // key returns the key of segment n.
 func (t *Table) key(n int) string { return fmt.Sprintf("%s%s/%06d.json", folder, t.name, n) }
 
+// recordsKey returns the key of the object with the records of a push.
 func (t *Table) recordsKey(p *Push) string { return folder + t.name + "/" + p.Head.ID + ".records" }
 
-func (t *Table) damaged(key string, why error) error { return t.ledger.Damaged(key, cost, why) }
+// damaged returns the error for an object that can't be trusted.
+func (t *Table) damaged(key string, why error) error { return t.ledger.Damaged(key, ifDeleted, why) }
 
 // errGone says that an object is missing though others need it.
 var errGone = errors.New("it is gone")
@@ -81,8 +83,8 @@ func (t *Table) gone(key, why string) error {
 }
 
 // Pushes reads all pushes of the table, in the order in which they began, and the states of rows
-// for those that deep accepts. Meanwhile another process may add segments and drop old ones; then
-// Pushes reads again, three times in all.
+// for those that deep accepts. Another process may meanwhile add segments and drop old ones; if one
+// is missing therefore, Pushes reads again, three times in all.
 func (t *Table) Pushes(ctx context.Context, deep func(*Push) bool) (pushes []*Push, err error) {
 	for range 3 {
 		var c content
@@ -119,12 +121,13 @@ func (t *Table) read(ctx context.Context, c content, deep func(*Push) bool) (pus
 	for _, h := range c.Files {
 		pushes = append(pushes, &Push{Head: h})
 	}
+	// Read the segments that are newer than the document, several at once where many are likely.
 	newer, ahead := map[int]*Segment{}, 1
 	if c.Lease != nil {
-		ahead = readers
+		ahead = parallelReads
 	}
 	last = c.Segments
-	for more := true; more; ahead = readers {
+	for more := true; more; ahead = parallelReads {
 		some, err := t.segments(ctx, last+1, ahead)
 		if err != nil {
 			return nil, 0, err
@@ -151,6 +154,8 @@ func (t *Table) read(ctx context.Context, c content, deep func(*Push) bool) (pus
 			newer[n], last = s, n
 		}
 	}
+
+	// Read the states of rows where a segment has added to them, or where deep asks for it.
 	for i, p := range pushes {
 		p.Newest = !slices.ContainsFunc(pushes[i+1:], func(o *Push) bool { return o.sameFile(p) })
 		if p.Head.Whole > 0 && (p.Head.Last > p.Head.Whole || deep(p)) {
@@ -171,7 +176,7 @@ func (t *Table) rows(ctx context.Context, p *Push, read map[int]*Segment) error 
 		some := []*Segment{read[n]}
 		if some[0] == nil {
 			var err error
-			if some, err = t.segments(ctx, n, min(readers, p.Head.Last-n+1)); err != nil {
+			if some, err = t.segments(ctx, n, min(parallelReads, p.Head.Last-n+1)); err != nil {
 				return err
 			}
 		}
@@ -209,7 +214,7 @@ func (t *Table) segments(ctx context.Context, from, count int) ([]*Segment, erro
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range some {
 		g.Go(func() error {
-			s, err := ledger.ReadOnce[Segment](ctx, t.ledger, t.key(from+i), cost)
+			s, err := ledger.ReadOnce[Segment](ctx, t.ledger, t.key(from+i), ifDeleted)
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
