@@ -7,16 +7,17 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// An again reads the rows of a corrected rejects file as if they stood in the file that they came
-// from. A nil again returns the rows of any other file unchanged.
-type again struct {
+// A correctedRejects reads the rows of a rejects file that a person has corrected, as if they stood
+// in the file that they came from. A nil correctedRejects stands for any other file, and returns
+// its rows unchanged.
+type correctedRejects struct {
 	width int   // columns of the rejects file
 	keep  []int // indexes of those columns that the original file had
 }
 
-// readAgain returns an again if the names in a header are those of a rejects file, or else nil.
-func readAgain(header []string) *again {
-	a := &again{width: len(header)}
+// newCorrectedRejects returns nil unless the header has all of outbox.RejectColumns.
+func newCorrectedRejects(header []string) *correctedRejects {
+	a := &correctedRejects{width: len(header)}
 	for i, name := range header {
 		if !slices.Contains(outbox.RejectColumns, name) {
 			a.keep = append(a.keep, i)
@@ -30,9 +31,9 @@ func readAgain(header []string) *again {
 	return a
 }
 
-// cells removes from a row the columns that the rejects file added. A row with too few or too many
-// cells is returned unchanged, and right is false.
-func (a *again) cells(row []string) (cells []string, right bool) {
+// cells removes from a row the columns that the rejects file added. If the row has too few or too
+// many cells, it is returned unchanged, and right is false.
+func (a *correctedRejects) cells(row []string) (cells []string, right bool) {
 	if a == nil {
 		return row, true
 	}
@@ -46,16 +47,18 @@ func (a *again) cells(row []string) (cells []string, right bool) {
 	return cells, true
 }
 
-// ofLines reports whether the original file was a JSON file. The rejects file then has one column
-// whose cells are its lines.
-func (a *again) ofLines(columns []string) bool { return a != nil && slices.Equal(columns, lineColumn) }
+// holdsJSONLines reports whether the original file was a JSON file. The rejects file then has one
+// column whose cells are its lines.
+func (a *correctedRejects) holdsJSONLines(columns []string) bool {
+	return a != nil && slices.Equal(columns, lineColumn)
+}
 
 // lineColumn is the name of the column for the lines of a JSON file in a rejects file.
 var lineColumn = []string{"line"}
 
 // Instead returns what a person should write in place of what is wrong, for the rejects file. right
-// holds, by field, what may stand there, and for whole rows the advice by the reason of the
-// refusal.
+// holds, by field, what may stand there; for what is wrong with a whole row it holds the advice by
+// the reason of the refusal.
 func Instead(r outbox.Rejection, right map[string]string) string {
 	switch {
 	case strings.HasSuffix(r.Reason, "it may have been taken then"):

@@ -61,7 +61,7 @@ func TestBlame(t *testing.T) {
 			"", false},
 		{strings.NewReader("PAR1 and no more"), filepath.Join(t.TempDir(), "gone"), false},
 	} {
-		w := &watched{Reader: c.in}
+		w := &watchedReader{Reader: c.in}
 		err := Read(t.Context(), w, Mapping{Fields: []Field{{Name: "a"}}}, c.dir, func([]string, Understanding) {},
 			func(*Row) error { return nil })
 		var unfit *outbox.UnfitError

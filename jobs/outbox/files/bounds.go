@@ -25,9 +25,9 @@ const (
 	largestHeader = 64 << 10
 )
 
-// checkPages checks the headers of a column's pages, and decompresses the pages without keeping
-// anything. It is needed because the library trusts those headers, and would allocate as much
-// memory as they say.
+// checkPages checks the headers of the pages of one column in one row group, and decompresses the
+// pages without keeping anything. It is needed because the library trusts those headers, and would
+// allocate as much memory as they say.
 func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 	start := m.DataPageOffset
 	if d := m.DictionaryPageOffset; d != 0 {
@@ -37,11 +37,12 @@ func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 		return errors.New("has a column that lies outside the file")
 	}
 	in := bufio.NewReaderSize(io.NewSectionReader(file, start, m.TotalCompressedSize), largestHeader)
-	at, seen := start, false // the library jumps from the dictionary to the first data page
+	// The library jumps from the dictionary to the first data page, so a page must begin there.
+	at, atData := start, false
 	for {
-		seen = seen || at == m.DataPageOffset
+		atData = atData || at == m.DataPageOffset
 		peek, err := in.Peek(largestHeader)
-		if len(peek) == 0 && !seen && at > start {
+		if len(peek) == 0 && !atData && at > start {
 			return errors.New("has a column whose data pages don't begin where it says")
 		}
 		if len(peek) == 0 {
@@ -156,8 +157,8 @@ func expandedSize(body io.Reader, codec format.CompressionCodec, limit int64) (i
 }
 
 const (
-	largestFooter = 16 << 20
-	mostElements  = 300_000 // limit for the lists in a footer: a thousand row groups of twenty columns have 120,000
+	largestFooter = 16 << 20 // bytes
+	mostElements  = 300_000  // of all lists in a footer: a thousand row groups of twenty columns have 120,000
 )
 
 // checkFooter checks that the lists in a footer are as long as they say, because the library
@@ -183,7 +184,7 @@ func checkFooter(file io.ReaderAt, size int64) error {
 	if _, err := file.ReadAt(footer, size-int64(len(tail))-length); err != nil {
 		return err
 	}
-	w := walk{data: footer}
+	w := thriftSkipper{data: footer}
 	w.structure(0)
 	if w.bad {
 		return errors.New("has a Parquet footer that is damaged, or too large")
@@ -191,12 +192,12 @@ func checkFooter(file io.ReaderAt, size int64) error {
 	return nil
 }
 
-// A walk skips values in Thrift's compact protocol, without keeping them
+// A thriftSkipper skips values in Thrift's compact protocol, without keeping them
 // (github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
-type walk struct {
-	data     []byte
-	elements int
-	bad      bool // the data are cut, nested too deeply, or have too many elements
+type thriftSkipper struct {
+	data     []byte // what is still to be skipped
+	elements int    // how many elements the lists so far have
+	bad      bool   // the data are cut, nested too deeply, or have too many elements
 }
 
 // These are the types of the compact protocol.
@@ -216,7 +217,8 @@ const (
 	thriftStruct
 )
 
-func (w *walk) skip(n uint64) {
+// skip skips n bytes.
+func (w *thriftSkipper) skip(n uint64) {
 	if n > uint64(len(w.data)) {
 		w.bad, w.data = true, nil
 		return
@@ -224,7 +226,8 @@ func (w *walk) skip(n uint64) {
 	w.data = w.data[n:]
 }
 
-func (w *walk) byte() byte {
+// byte skips one byte and returns it.
+func (w *thriftSkipper) byte() byte {
 	if len(w.data) == 0 {
 		w.bad = true
 		return thriftStop
@@ -234,7 +237,8 @@ func (w *walk) byte() byte {
 	return b
 }
 
-func (w *walk) varint() uint64 {
+// varint skips a number of variable length and returns it.
+func (w *thriftSkipper) varint() uint64 {
 	n, size := binary.Uvarint(w.data)
 	if size <= 0 {
 		w.bad, w.data = true, nil
@@ -244,8 +248,8 @@ func (w *walk) varint() uint64 {
 	return n
 }
 
-// structure skips the fields of a struct.
-func (w *walk) structure(depth int) {
+// structure skips a struct: its fields up to the stop mark.
+func (w *thriftSkipper) structure(depth int) {
 	for !w.bad {
 		head := w.byte()
 		kind := head & 0xf
@@ -262,7 +266,7 @@ func (w *walk) structure(depth int) {
 }
 
 // value skips one value of a type.
-func (w *walk) value(kind byte, depth int) {
+func (w *thriftSkipper) value(kind byte, depth int) {
 	if depth > 32 {
 		w.bad = true
 	}
@@ -298,7 +302,7 @@ func (w *walk) value(kind byte, depth int) {
 }
 
 // repeat skips n elements, each with one value of every kind.
-func (w *walk) repeat(n uint64, depth int, kinds ...byte) {
+func (w *thriftSkipper) repeat(n uint64, depth int, kinds ...byte) {
 	if n > mostElements || w.elements+int(n) > mostElements {
 		w.bad = true
 		return

@@ -16,7 +16,7 @@ type cell struct {
 	text  string // for a number, its digits
 }
 
-// A kind is what a cell holds.
+// A kind says what a cell holds.
 type kind int
 
 const (
@@ -31,22 +31,22 @@ const (
 type style int
 
 const (
-	general style = iota
-	dated         // the number counts days
-	padded        // it may be shown with digits that aren't stored
+	general style = iota // the format says nothing more about the number
+	dated                // the number counts days
+	padded               // it may be shown with digits that aren't stored
 )
 
-// cell returns the cell for what the sheet says: the cell's type, the index of its style, its value
-// if it has one, and whether it has a formula.
-func (b *workbook) cell(kind, look, value string, has, formula bool) (cell, error) {
+// cell returns the cell for what the sheet says: its type (kind, as in the attribute t), the index
+// of its style, its value if hasValue, and whether it has a formula.
+func (b *workbook) cell(kind, styleIndex, value string, hasValue, formula bool) (cell, error) {
 	var c cell
-	if i, ok := index(look); ok && i < len(b.styles) {
+	if i, ok := index(styleIndex); ok && i < len(b.styles) {
 		c.style = b.styles[i]
 	}
 	switch {
-	case !has && formula:
+	case !hasValue && formula:
 		return cell{kind: ofNothing}, nil
-	case !has || value == "" && kind != "s":
+	case !hasValue || value == "" && kind != "s":
 		return cell{}, nil
 	}
 	switch kind {
@@ -78,7 +78,7 @@ func (b *workbook) cell(kind, look, value string, has, formula bool) (cell, erro
 	return c, nil
 }
 
-// plain returns the text of a cell for people.
+// plain returns the text of a cell as a person expects it in a rejects file: a day as a date.
 func (c cell) plain(b *workbook) string {
 	if c.kind == ofNumber && c.style == dated {
 		if at, ok := b.day(c.text, time.UTC); ok {
@@ -102,7 +102,7 @@ func (r *sheetRows) value(f Field, c cell) (string, *Refusal) {
 	}
 	switch {
 	case f.Time && c.style == dated:
-		at, ok := r.book.day(c.text, r.speller.zone)
+		at, ok := r.workbook.day(c.text, r.speller.zone)
 		if !ok {
 			return "", &Refusal{f.Name, "is no day that a spreadsheet knows"}
 		}
@@ -120,12 +120,12 @@ func (r *sheetRows) value(f Field, c cell) (string, *Refusal) {
 	return c.text, nil
 }
 
-// day returns the time for a number that counts days. A spreadsheet's times have no zone, so it is
-// taken in zone.
+// day returns the time for a number that counts days; false if there is no such day. A
+// spreadsheet's times have no zone, so the time is taken in zone.
 func (b *workbook) day(digits string, zone *time.Location) (time.Time, bool) {
 	n, err := strconv.ParseFloat(digits, 64)
 	first := time.Date(1899, 12, 30, 0, 0, 0, 0, zone)
-	if b.since04 {
+	if b.from1904 {
 		first = time.Date(1904, 1, 1, 0, 0, 0, 0, zone)
 	}
 	if err != nil || n < 61 || n >= 2958466 { // Excel treats 1900 as a leap year, and its days end with the year 9999
@@ -143,7 +143,7 @@ func (b *workbook) readStyles(part string) error {
 	}
 	forms := map[string]string{}
 	inside := false
-	return b.each(part, func(_ *parts, at xml.StartElement) error {
+	return b.each(part, func(_ *partReader, at xml.StartElement) error {
 		switch at.Name.Local {
 		case "numFmt":
 			forms[attribute(at, "numFmtId")] = attribute(at, "formatCode")
@@ -200,6 +200,7 @@ func styleOf(id, form string) style {
 	return padded
 }
 
+// attribute returns the value of an attribute, or an empty string.
 func attribute(at xml.StartElement, name string) string {
 	for _, a := range at.Attr {
 		if a.Name.Local == name {

@@ -12,8 +12,8 @@ type Checked struct {
 	outbox.Report
 	Read  Understanding
 	First [][]Shown // the first records as they would be sent
-	// Sums by what would happen to the rows, and then by the key of the push's tally. They include
-	// only records whose amounts are known.
+	// Totals holds sums by what would happen to the rows, and then by the key of the push's tally.
+	// They include only records whose amounts are known.
 	Totals   map[outbox.Disposition]map[string]*Total
 	Beyond   int64     // records left out of Totals, because there were too many different keys before
 	Problems []Problem // why rows would be refused
@@ -31,14 +31,15 @@ type Shown struct{ Field, Value string }
 // mostShown is how many records a check shows.
 const mostShown = 3
 
-// mostTotals limits the memory for a file that has another day, currency or tag in each row.
+// mostTotals is how many sums Totals has at most. It limits the memory for a file that has another
+// day, currency or tag in each row.
 const mostTotals = 10_000
 
 // Check does what a push would do before sending, and writes nothing.
 func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f *File[V]) (Checked, error) {
 	c := Checked{Totals: map[outbox.Disposition]map[string]*Total{}}
-	p := &problems{seen: map[Refusal]*Problem{}}
-	totals := 0
+	p := &problems{byReason: map[Refusal]*Problem{}}
+	totals := 0 // how many sums c.Totals has
 	push.Source = f
 	var err error
 	c.Report, err = outbox.Check(ctx, o, push, func(r *outbox.Record[V], disposition outbox.Disposition) {
@@ -84,12 +85,13 @@ type Problem struct {
 	Sent  bool  // it is only a warning, and the rows are sent
 }
 
-// problems counts the reasons during one reading.
+// problems counts the reasons for refusals during one reading. order has them as they first came.
 type problems struct {
-	seen  map[Refusal]*Problem
-	order []*Problem
+	byReason map[Refusal]*Problem
+	order    []*Problem
 }
 
+// list returns the problems in the order in which they first came.
 func (p *problems) list() (all []Problem) {
 	for _, one := range p.order {
 		all = append(all, *one)
@@ -101,15 +103,16 @@ func (p *problems) list() (all []Problem) {
 // its own, so there may be as many as rows.
 const mostProblems = 1000
 
+// count counts a row that is refused for a reason.
 func (p *problems) count(r Refusal, row int64) {
-	one := p.seen[r]
-	if one == nil && len(p.seen) >= mostProblems {
+	one := p.byReason[r]
+	if one == nil && len(p.byReason) >= mostProblems {
 		r = Refusal{Reason: "(other reasons)"}
-		one = p.seen[r]
+		one = p.byReason[r]
 	}
 	if one == nil {
 		one = &Problem{Refusal: r, First: row}
-		p.seen[r] = one
+		p.byReason[r] = one
 		p.order = append(p.order, one)
 	}
 	one.Rows++

@@ -8,7 +8,7 @@ import (
 
 // Reasons that have numbers of the row's own in them don't fill the memory or the screen.
 func TestManyReasons(t *testing.T) {
-	c := &problems{seen: map[Refusal]*Problem{}}
+	c := &problems{byReason: map[Refusal]*Problem{}}
 	for row := int64(1); row <= 3000; row++ {
 		c.count(Refusal{Reason: fmt.Sprintf("has %d cells", row%1500)}, row)
 	}

@@ -17,40 +17,44 @@ const mostColumns = 1000
 // csvRows reads the rows of a CSV file (RFC 4180). The names of its columns are in the first row,
 // or below lines of titles. Lines end in LF or CRLF, even mixed; blank lines don't count.
 type csvRows struct {
-	in      *bounded
+	in      *boundedReader
 	csv     *csv.Reader
 	read    Understanding
 	mapping Mapping
 	speller speller
-	foreign string // the refusal for texts that aren't UTF-8, once one was found
+	foreign string // the refusal for texts that aren't UTF-8, once there was one
 	above   int    // lines of titles above the names
 	columns []string
-	at      []int // by field: the index of its column; -1: none
-	last    []string
-	again   *again    // nil: it isn't a rejects file
-	lines   *jsonRows // reads rejects that were lines of JSON
-	count   int64     // rows so far, without that of the names
+	at      []int             // by field: the index of its column; -1: none
+	last    []string          // cells of the row that next has read
+	rejects *correctedRejects // nil: it isn't a rejects file
+	lines   *jsonRows         // reads rejects that were lines of JSON; nil: there are none
+	count   int64             // rows so far, without that of the names
 }
 
+// newCSVRows reads the names of the columns, and what is above them. The next row is the first one.
 func newCSVRows(in *bufio.Reader, m Mapping, s speller, encoding string) (*csvRows, error) {
+	// Find the row of names, and the separator.
 	head, err := in.Peek(readAhead)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	found, err := m.heading(head)
-	if err == nil && found.separator == 0 {
-		found.separator, err = separatorOf(head)
+	top, err := m.heading(head)
+	if err == nil && top.separator == 0 {
+		top.separator, err = separatorOf(head)
 	}
 	if err != nil {
 		return nil, err
 	}
-	_, _ = in.Discard(found.skip) // Peek has returned these bytes already
-	b := &bounded{r: in, left: longestRow}
-	r := &csvRows{in: b, csv: csv.NewReader(b), mapping: m, speller: s, above: found.lines,
-		read: Understanding{Kind: "CSV", Encoding: encoding, Separator: found.separator}}
-	r.csv.Comma = found.separator
+	_, _ = in.Discard(top.skip) // Peek has returned these bytes already
+	b := &boundedReader{r: in, left: longestRow}
+	r := &csvRows{in: b, csv: csv.NewReader(b), mapping: m, speller: s, above: top.lines,
+		read: Understanding{Kind: "CSV", Encoding: encoding, Separator: top.separator}}
+	r.csv.Comma = top.separator
 	r.csv.FieldsPerRecord = -1
 	r.csv.ReuseRecord = true
+
+	// Read the names, and find the columns of the fields.
 	header, err := r.csv.Read()
 	switch {
 	case b.over:
@@ -66,9 +70,9 @@ func newCSVRows(in *bufio.Reader, m Mapping, s speller, encoding string) (*csvRo
 	case len(header) > mostColumns:
 		return nil, fmt.Errorf("has %d columns; at most %d", len(header), mostColumns)
 	}
-	r.again = readAgain(header)
-	r.columns, _ = r.again.cells(slices.Clone(header))
-	if r.again.ofLines(r.columns) {
+	r.rejects = newCorrectedRejects(header)
+	r.columns, _ = r.rejects.cells(slices.Clone(header))
+	if r.rejects.holdsJSONLines(r.columns) {
 		r.lines = newJSONRows(nil, m, s, encoding)
 		return r, nil
 	}
@@ -82,7 +86,7 @@ func (r *csvRows) header() ([]string, Understanding) { return r.columns, r.read 
 func (r *csvRows) cells() []string                   { return r.last }
 
 func (r *csvRows) next(values []string) error {
-	r.in.left, r.in.row = longestRow, r.csv.InputOffset()
+	r.in.left, r.in.row = longestRow, r.csv.InputOffset() // a new row begins
 	row, err := r.csv.Read()
 	if errors.Is(err, io.EOF) {
 		return io.EOF
@@ -92,7 +96,7 @@ func (r *csvRows) next(values []string) error {
 	if err != nil {
 		return r.broken(err)
 	}
-	row, right := r.again.cells(row)
+	row, right := r.rejects.cells(row)
 	if !right || len(row) != len(r.columns) {
 		return r.uneven(row)
 	}
@@ -152,8 +156,8 @@ func (r *csvRows) broken(err error) error {
 // file, because the row may have swallowed others.
 func (r *csvRows) uneven(row []string) error {
 	names := len(r.columns)
-	if r.again != nil {
-		names = r.again.width
+	if r.rejects != nil {
+		names = r.rejects.width
 	}
 	reason := fmt.Sprintf("has %d cells, the names are %d", len(row), names)
 	for _, cell := range row {
@@ -169,27 +173,28 @@ func (r *csvRows) uneven(row []string) error {
 	return &Refusal{Reason: reason}
 }
 
+// isParseError reports whether encoding/csv couldn't split a row into cells.
 func isParseError(err error) bool {
 	var p *csv.ParseError
 	return errors.As(err, &p)
 }
 
-// bounded returns at most left bytes, so that encoding/csv, which has no limit, doesn't keep an
-// endless row in memory. It remembers what it has returned since the row began, because
+// A boundedReader returns at most left bytes, so that encoding/csv, which has no limit, doesn't
+// keep an endless row in memory. It remembers what it has returned since the row began, because
 // encoding/csv doesn't return a row that it can't split.
-type bounded struct {
+type boundedReader struct {
 	r    io.Reader
-	left int
-	over bool
+	left int  // bytes that may still be read
+	over bool // more was asked for
 
 	plain bool // if set, nothing is remembered
 
-	row  int64  // where the row begins
-	kept []byte // the bytes from offset at on
+	row  int64  // offset of the row's first byte
+	kept []byte // what is remembered: the bytes from offset at on
 	at   int64
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		b.over = true
 		return 0, errLongRow
@@ -205,6 +210,6 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 // text returns the row up to the offset end, without blank lines before it and the line end after
 // it.
-func (b *bounded) text(end int64) string {
+func (b *boundedReader) text(end int64) string {
 	return strings.Trim(string(b.kept[b.row-b.at:end-b.at]), "\r\n")
 }

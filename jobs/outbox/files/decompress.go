@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// mostExpanded is how many times its size a file may become once the first freeExpanded bytes
-	// have come out. Records have random identifiers, and don't reach 20.
+	// mostExpanded is how many times its stored size a file may become by decompression, once the
+	// first freeExpanded bytes have come out. Records have random identifiers, and don't reach 20.
 	mostExpanded = 200
 	freeExpanded = 16 << 20
-	// largestWindow is the largest zstd window that is accepted, because it is held in memory.
-	// Files packed by up to zstd -19 need 8 MiB.
+	// largestWindow is the largest zstd window in bytes that is accepted, because it is held in
+	// memory. Files packed by up to zstd -19 need 8 MiB.
 	largestWindow = 32 << 20
 
-	readAhead = 64 << 10
+	readAhead = 64 << 10 // bytes of the readers' buffers
 )
 
 // decompress returns the content of a gzip or zstd stream (one layer), and any other stream as it
 // is. The caller calls done to free the decoder's memory.
 func decompress(in io.Reader) (plain *bufio.Reader, done func(), err error) {
-	counted := &counter{r: in}
+	counted := &countingReader{r: in}
 	raw := bufio.NewReaderSize(counted, readAhead)
 	head, err := raw.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -53,30 +53,31 @@ func decompress(in io.Reader) (plain *bufio.Reader, done func(), err error) {
 	default:
 		return raw, done, nil
 	}
-	return bufio.NewReaderSize(&expanding{r: inner, packed: counted}, readAhead), done, nil
+	return bufio.NewReaderSize(&expansionLimiter{r: inner, packed: counted}, readAhead), done, nil
 }
 
-// counter counts the bytes that are read of the file as it is stored, before decompression.
-type counter struct {
+// countingReader counts in n the bytes that are read of the file as it is stored, before
+// decompression.
+type countingReader struct {
 	r io.Reader
 	n int64
 }
 
-func (c *counter) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	return n, err
 }
 
-// expanding protects against decompression bombs: it fails when a file grows to more than
-// mostExpanded times its stored size.
-type expanding struct {
+// expansionLimiter protects against decompression bombs: it fails when a file grows to more than
+// mostExpanded times its stored size, which packed has counted.
+type expansionLimiter struct {
 	r      io.Reader
-	packed *counter
-	n      int64
+	packed *countingReader
+	n      int64 // bytes after decompression
 }
 
-func (e *expanding) Read(p []byte) (int, error) {
+func (e *expansionLimiter) Read(p []byte) (int, error) {
 	n, err := e.r.Read(p)
 	e.n += int64(n)
 	if e.n > freeExpanded && e.n > mostExpanded*e.packed.n {
@@ -89,8 +90,8 @@ func (e *expanding) Read(p []byte) (int, error) {
 }
 
 // openZip opens an Excel workbook, or the one file of a ZIP archive. It copies the input into dir
-// first, because a zip is read from its end. zipped means that the input itself comes from a ZIP
-// archive.
+// first, because a zip is read from its end. zipped says that the input itself comes from a ZIP
+// archive. The caller calls done when it has read the rows.
 func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done func(), err error) {
 	file, err := os.CreateTemp(dir, "files-*.xlsx")
 	if err != nil {
@@ -107,22 +108,24 @@ func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done fun
 			r, done = nil, func() {}
 		}
 	}()
-	parts := &entries{}
-	size, err := io.Copy(io.MultiWriter(file, parts), io.LimitReader(in, largestBook+1))
+	// Copy the file, unless it is too large or has too many parts.
+	parts := &entryCounter{}
+	size, err := io.Copy(io.MultiWriter(file, parts), io.LimitReader(in, largestWorkbook+1))
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("copy an XLSX file: %w", err)
-	case size > largestBook:
+	case size > largestWorkbook:
 		return nil, nil, fmt.Errorf("is an XLSX or ZIP file of more than %d MiB; save it as CSV, and pack it by "+
-			"gzip or zstd", largestBook>>20)
+			"gzip or zstd", largestWorkbook>>20)
 	case parts.n > mostParts:
 		return nil, nil, fmt.Errorf("is a zip of more than %d parts; no XLSX file has as many", mostParts)
 	}
+	// Open the workbook, or the one file of the archive.
 	b := &workbook{}
 	if b.zip, err = zip.NewReader(file, size); err != nil {
 		return nil, nil, fmt.Errorf("begins as an XLSX or ZIP file and can't be read as one: %w", err)
 	}
-	only, err := b.only()
+	only, err := b.onlyFile()
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -138,15 +141,16 @@ func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done fun
 	if err != nil {
 		return nil, nil, fmt.Errorf("is a ZIP archive whose file can't be read: %w", err)
 	}
-	unpacked := &expanding{r: inner, packed: &counter{n: int64(min(only.CompressedSize64, largestBook))}}
+	packed := &countingReader{n: int64(min(only.CompressedSize64, largestWorkbook))}
+	unpacked := &expansionLimiter{r: inner, packed: packed}
 	// The error of inner.Close can be ignored: the file is only read.
 	r, closed, err := openPlain(bufio.NewReaderSize(unpacked, readAhead), func() { _ = inner.Close() }, m, dir, true)
 	return r, func() { closed(); remove() }, err
 }
 
-// only returns the file of a ZIP archive that holds exactly one; nil: the archive is an Excel
-// workbook. For any other archive the error says what it is.
-func (b *workbook) only() (only *zip.File, err error) {
+// onlyFile returns the file of a ZIP archive that holds exactly one, and nil for an Excel workbook.
+// For any other archive the error says what it is.
+func (b *workbook) onlyFile() (only *zip.File, err error) {
 	packed := 0
 	for _, f := range b.zip.File {
 		base := path.Base(f.Name)
@@ -179,14 +183,15 @@ func (b *workbook) only() (only *zip.File, err error) {
 	return only, nil
 }
 
-// entries counts a zip's directory entries, by their signature, while the file is copied, so that
-// one with too many is refused before its directory is read into memory.
-type entries struct {
+// entryCounter counts a zip's directory entries, by their signature, while the file is copied, so
+// that one with too many is refused before its directory is read into memory. tail has the last
+// bytes of the writes before, because a signature may be cut.
+type entryCounter struct {
 	n    int
 	tail []byte
 }
 
-func (e *entries) Write(p []byte) (int, error) {
+func (e *entryCounter) Write(p []byte) (int, error) {
 	mark := []byte("PK\x01\x02")
 	e.n += bytes.Count(p, mark)
 	e.tail = append(e.tail, p[:min(len(p), len(mark)-1)]...)

@@ -73,10 +73,10 @@ func (p place) String() string { return fmt.Sprintf("line %d, column %d", p.line
 // fromUTF16 converts UTF-16 to UTF-8.
 type fromUTF16 struct {
 	in    *bufio.Reader
-	big   bool
-	place place
-	ready []byte
-	err   error
+	big   bool   // UTF-16BE, not UTF-16LE
+	place place  // of the next character
+	ready []byte // converted, and not yet returned by Read
+	err   error  // what Read returns after ready
 }
 
 // unit returns the next 16 bits.
@@ -123,10 +123,10 @@ func (f *fromUTF16) Read(p []byte) (int, error) {
 // is valid UTF-8 shows that the declared encoding is wrong.
 type fromWindows struct {
 	in    *bufio.Reader
-	place place
-	ready []byte
-	room  []byte
-	err   error
+	place place  // of the next character
+	ready []byte // converted, and not yet returned by Read
+	buf   []byte // reused for ready
+	err   error  // what Read returns after ready
 }
 
 func (f *fromWindows) Read(p []byte) (int, error) {
@@ -148,9 +148,9 @@ func (f *fromWindows) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// decode converts one line.
+// decode converts one line into ready.
 func (f *fromWindows) decode(line []byte) error {
-	f.room = f.room[:0]
+	f.buf = f.buf[:0]
 	beyond := bytes.IndexFunc(line, func(r rune) bool { return r >= utf8.RuneSelf })
 	if beyond >= 0 && utf8.Valid(line) {
 		f.place.column = beyond
@@ -161,10 +161,10 @@ func (f *fromWindows) decode(line []byte) error {
 		if !inWindows(b) {
 			return fmt.Errorf("%s: the byte 0x%02X stands for nothing in Windows-1252", f.place, b)
 		}
-		f.room = utf8.AppendRune(f.room, r)
+		f.buf = utf8.AppendRune(f.buf, r)
 		f.place.next(r)
 	}
-	f.ready = f.room
+	f.ready = f.buf
 	return nil
 }
 

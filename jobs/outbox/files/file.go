@@ -45,8 +45,8 @@ type File[V any] struct {
 	// somebody is hidden. If it is nil, no record is shown.
 	Show func(V) []Shown
 
-	names []string
-	read  Understanding
+	names []string      // of the columns; set by Read
+	read  Understanding // how the file was understood; set by Read
 }
 
 // Header returns the names of the original cells.
@@ -60,8 +60,8 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	var o outbox.Record[V]
-	source := &watched{Reader: in}
-	var stopped error
+	source := &watchedReader{Reader: in}
+	var stopped error // the error of each, which is no fault of the file
 	err = Read(ctx, source, f.Mapping, f.Spool, func(names []string, u Understanding) { f.names, f.read = names, u },
 		func(l *Row) error {
 			o = outbox.Record[V]{Row: l.Row}
@@ -88,23 +88,23 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 	return source.blame(err)
 }
 
-// watched notes whether the store failed to deliver a file, so that this isn't taken for a fault of
-// the file.
-type watched struct {
+// A watchedReader reads a file from its store. failed says that the store failed to deliver it,
+// which must not be taken for a fault of the file.
+type watchedReader struct {
 	io.Reader
 	failed bool
 }
 
 // blame marks an error of reading as a fault of the file, unless the store failed, or the disk that
 // the copy is on.
-func (w *watched) blame(err error) error {
+func (w *watchedReader) blame(err error) error {
 	if path := (*fs.PathError)(nil); err == nil || w.failed || errors.As(err, &path) {
 		return err
 	}
 	return &outbox.UnfitError{Err: err}
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *watchedReader) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
 	w.failed = w.failed || err != nil && !errors.Is(err, io.EOF)
 	return n, err

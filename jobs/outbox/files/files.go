@@ -50,7 +50,7 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 	defer done()
 	names, read := r.header()
 	begin(names, read)
-	from, _ := m.sources()
+	from, _ := m.sources() // by field: its column
 	l := Row{Values: make([]string, len(m.Fields)), Cells: r.cells}
 	for {
 		err := r.next(l.Values)
@@ -64,11 +64,11 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 		if err != nil {
 			clear(l.Values) // they are those of the row before
 		}
-		if l.Skipped = m.skipped(&l, names, from); l.Skipped != "" {
+		if l.Skipped = m.skipReason(&l, names, from); l.Skipped != "" {
 			l.Refused = nil
 		}
 		if l.Refused == nil {
-			m.fill(l.Values)
+			m.fillConstants(l.Values)
 		}
 		if err := each(&l); err != nil {
 			return err

@@ -18,9 +18,11 @@ type Format struct {
 	// Thousands stands between groups of three digits of such numbers: a comma, a point, a blank or
 	// an apostrophe; 0: nothing does.
 	Thousands rune
-	Dates     string // of times that are text, such as DD.MM.YYYY HH:mm; empty: a form that the kind of job accepts
-	Sheet     string // sheet of an XLSX file; empty: the one with the wanted columns
-	Zone      *time.Location
+	// Dates is how times that are text are written, such as DD.MM.YYYY HH:mm; empty: in a form that
+	// the kind of job accepts.
+	Dates string
+	Sheet string         // sheet of an XLSX file; empty: the one with the wanted columns
+	Zone  *time.Location // of times that name none; nil: UTC
 }
 
 // Separators, Decimals and Thousands hold the words for these signs in a config.
@@ -39,8 +41,8 @@ type Understanding struct {
 	Alike     int    // number of other sheets whose columns fit as well, if the config names no sheet
 }
 
-// word returns the config's word for a sign.
-func word(words map[string]rune, sign rune) string {
+// wordFor returns the config's word for a sign; empty if there is none.
+func wordFor(words map[string]rune, sign rune) string {
 	for name, r := range words {
 		if r == sign {
 			return name
@@ -50,12 +52,12 @@ func word(words map[string]rune, sign rune) string {
 }
 
 // SeparatorWord returns the config's word for the separator; empty if there is none.
-func (u Understanding) SeparatorWord() string { return word(Separators, u.Separator) }
+func (u Understanding) SeparatorWord() string { return wordFor(Separators, u.Separator) }
 
 // String describes how the file was understood, in the words of a config.
 func (u Understanding) String() string {
 	var parts []string
-	for _, s := range []string{u.Kind, u.Encoding, word(Separators, u.Separator)} {
+	for _, s := range []string{u.Kind, u.Encoding, wordFor(Separators, u.Separator)} {
 		if s != "" {
 			parts = append(parts, s)
 		}
@@ -69,19 +71,20 @@ func (u Understanding) String() string {
 // A speller converts values that are text into the spelling that a kind of job reads. Values of
 // typed columns need no conversion.
 type speller struct {
-	decimal   rune
-	thousands string // all variants of the sign
-	layout    string
-	dates     string
-	zone      *time.Location
+	decimal   rune           // see Format.Decimal
+	thousands string         // all variants of Format.Thousands
+	layout    string         // dates, as package time spells it; empty: times are left as they are
+	dates     string         // see Format.Dates
+	zone      *time.Location // of times; never nil
 }
 
-// like holds, for each separator of thousands, the variants that programs write, such as a no-break
-// space or a typographic apostrophe.
-var like = map[rune]string{',': ",", '.': ".", ' ': " \u00a0\u2009\u202f", '\'': "'’"}
+// thousandsVariants holds, for each separator of thousands, the variants that programs write, such
+// as a no-break space or a typographic apostrophe.
+var thousandsVariants = map[rune]string{',': ",", '.': ".", ' ': " \u00a0\u2009\u202f", '\'': "'’"}
 
+// speller returns the speller for texts in this format.
 func (f Format) speller() (speller, error) {
-	s := speller{decimal: f.Decimal, thousands: like[f.Thousands], dates: f.Dates, zone: f.Zone}
+	s := speller{decimal: f.Decimal, thousands: thousandsVariants[f.Thousands], dates: f.Dates, zone: f.Zone}
 	if s.zone == nil {
 		s.zone = time.UTC
 	}
@@ -171,6 +174,7 @@ func CutSign(text string) (sign, digits string) {
 // number removes the separators of thousands and turns the decimal comma into a point, where they
 // are declared. An undeclared comma is refused, because it could be either.
 func (s *speller) number(f *Field, text string) (string, *Refusal) {
+	// Remove the separators of thousands, if they stand before groups of three digits.
 	if s.thousands != "" {
 		point := strings.LastIndexByte(text, '.')
 		if s.decimal == ',' {
@@ -195,6 +199,7 @@ func (s *speller) number(f *Field, text string) (string, *Refusal) {
 		}
 		text = strings.Repeat("-", len(whole)-len(strings.TrimPrefix(whole, "-"))) + strings.Join(groups, "") + decimals
 	}
+	// Turn a decimal comma into a point. Any other sign that is left is refused.
 	points, commas := strings.Count(text, "."), strings.Count(text, ",")
 	switch {
 	case points+commas > 1:

@@ -17,18 +17,18 @@ type jsonRows struct {
 	read    Understanding
 	mapping Mapping
 	speller speller
-	line    int
-	foreign string   // the refusal for texts that aren't UTF-8, once one was found
-	keys    []string // by field: its key in the objects
-	seen    []bool
-	last    []byte
-	count   int64
+	line    int      // lines read so far
+	foreign string   // the refusal for texts that aren't UTF-8, once there was one
+	keys    []string // by field: its key in the objects; empty: none
+	present []bool   // by field: the current object has it
+	last    []byte   // the line that next has read
+	count   int64    // rows so far
 }
 
 func newJSONRows(in io.Reader, m Mapping, s speller, encoding string) *jsonRows {
 	keys, _ := m.sources()
 	return &jsonRows{in: bufio.NewReaderSize(in, longestRow), read: Understanding{Kind: "JSON Lines",
-		Encoding: encoding}, mapping: m, speller: s, keys: keys, seen: make([]bool, len(keys))}
+		Encoding: encoding}, mapping: m, speller: s, keys: keys, present: make([]bool, len(keys))}
 }
 
 // header returns one column, whose cells are the lines, because objects needn't have the same keys.
@@ -61,8 +61,8 @@ func (r *jsonRows) take(values []string) error {
 		return &Refusal{Reason: "isn't a JSON object"}
 	}
 	clear(values)
-	clear(r.seen)
-	s := scan{r.last, 1}
+	clear(r.present)
+	s := jsonScanner{r.last, 1}
 	for s.more('}') {
 		key := s.value()
 		value := s.value()
@@ -73,10 +73,10 @@ func (r *jsonRows) take(values []string) error {
 			}
 			taken = true
 			field := r.mapping.Fields[f]
-			if r.seen[f] {
+			if r.present[f] {
 				return &Refusal{field.Name, "stands twice"}
 			}
-			r.seen[f] = true
+			r.present[f] = true
 			var ok bool
 			if values[f], ok = plainText(value); !ok && !field.JSON {
 				return &Refusal{field.Name, "is an object or a list; want a text or a number"}
@@ -103,6 +103,7 @@ func (r *jsonRows) take(values []string) error {
 	return nil
 }
 
+// ignored reports whether Strict accepts a key that no field is taken from.
 func (r *jsonRows) ignored(key []byte) bool {
 	return slices.ContainsFunc(r.mapping.Ignore, func(name string) bool { return isKey(key, name) })
 }
@@ -116,8 +117,8 @@ func isKey(raw []byte, want string) bool {
 	return key == want
 }
 
-// plainText returns the text of a value: a number as it is written, null as nothing. It returns
-// false for objects and lists.
+// plainText returns the text of a JSON value: a number as it is written, and an empty text for
+// null. It returns false for objects and lists.
 func plainText(raw []byte) (string, bool) {
 	switch raw[0] {
 	case '{', '[':
@@ -135,14 +136,14 @@ func plainText(raw []byte) (string, bool) {
 	return string(raw), true
 }
 
-// scan walks over JSON that is known to be valid.
-type scan struct {
+// A jsonScanner walks over JSON that is known to be valid.
+type jsonScanner struct {
 	data []byte
 	pos  int
 }
 
 // more skips to the next element, and reports whether there is one before the end mark.
-func (s *scan) more(end byte) bool {
+func (s *jsonScanner) more(end byte) bool {
 	for ; ; s.pos++ {
 		switch s.data[s.pos] {
 		case ' ', '\t', '\r', '\n', ',', ':':
@@ -155,7 +156,7 @@ func (s *scan) more(end byte) bool {
 }
 
 // value skips one value and returns its bytes.
-func (s *scan) value() []byte {
+func (s *jsonScanner) value() []byte {
 	s.more(0)
 	start, depth := s.pos, 0
 	for {
@@ -183,7 +184,7 @@ func (s *scan) value() []byte {
 }
 
 // text skips a string.
-func (s *scan) text() {
+func (s *jsonScanner) text() {
 	for s.pos++; s.data[s.pos] != '"'; s.pos++ {
 		if s.data[s.pos] == '\\' {
 			s.pos++
@@ -192,17 +193,17 @@ func (s *scan) text() {
 	s.pos++
 }
 
-// array converts a JSON array to lines, one for each element. It only looks for the ends of
-// elements; jsonRows checks whether they are JSON.
-type array struct {
+// An arrayReader converts a JSON array to lines, one for each element. It only looks for the ends
+// of elements; jsonRows checks whether they are JSON.
+type arrayReader struct {
 	in     *bufio.Reader
-	depth  int
-	quoted bool
-	escape bool
-	ended  bool
+	depth  int  // brackets and braces that are open
+	quoted bool // inside of a string
+	escape bool // right after a backslash in a string
+	ended  bool // after the array's last bracket
 }
 
-func (a *array) Read(p []byte) (int, error) {
+func (a *arrayReader) Read(p []byte) (int, error) {
 	for n := 0; ; {
 		c, err := a.in.ReadByte()
 		if errors.Is(err, io.EOF) && !a.ended {
@@ -221,7 +222,7 @@ func (a *array) Read(p []byte) (int, error) {
 // next returns the character to put in place of c: a line end for a comma between elements, a blank
 // for the opening bracket and for line ends inside elements, and a line end for the closing
 // bracket.
-func (a *array) next(c byte) byte {
+func (a *arrayReader) next(c byte) byte {
 	switch {
 	case a.ended && bytes.IndexByte([]byte(" \t\r\n"), c) < 0:
 		return '!' // text after the array becomes a line that isn't JSON

@@ -55,15 +55,15 @@ func (m Mapping) sources() (from []string, must []bool) {
 			from[i], must[i] = column, true
 		case f.From == Own:
 			from[i], must[i] = f.Name, true
-		case !m.takes(f.Name):
+		case !m.isMapped(f.Name):
 			from[i] = f.Name
 		}
 	}
 	return from, must
 }
 
-// takes reports whether some field is taken from a column.
-func (m Mapping) takes(column string) bool {
+// isMapped reports whether Columns takes some field from a column.
+func (m Mapping) isMapped(column string) bool {
 	for _, name := range m.Columns {
 		if name == column {
 			return true
@@ -79,8 +79,8 @@ func (m Mapping) Has(field string) bool {
 	return constant || mapped
 }
 
-// fill sets the fields that are the same in every record.
-func (m Mapping) fill(values []string) {
+// fillConstants sets the fields that are the same in every record.
+func (m Mapping) fillConstants(values []string) {
 	if len(m.Constants) == 0 {
 		return
 	}
@@ -109,11 +109,11 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 			have, hint := fmt.Sprintf("%d columns", len(columns)), "; is the row of names missing?"
 			if slices.ContainsFunc(at[:f], func(i int) bool { return i >= 0 }) ||
 				slices.ContainsFunc(from[f+1:], func(c string) bool { return slices.Contains(columns, c) }) {
-				have = "columns " + shown(columns)
+				have = "columns " + columnList(columns)
 				hint = fmt.Sprintf(". Say which column it is with columns: {%s: NAME}, or give all rows one value "+
 					"with constants: {%s: VALUE}.", name, name)
 			}
-			if i := slices.IndexFunc(columns, func(c string) bool { return letters(c) == letters(column) }); i >= 0 {
+			if i := slices.IndexFunc(columns, func(c string) bool { return bareName(c) == bareName(column) }); i >= 0 {
 				hint = fmt.Sprintf("; did you mean %q?", columns[i])
 			}
 			return at, fmt.Errorf("none of its %s is %q, which %s is taken from%s", have, column, name, hint)
@@ -140,8 +140,8 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 // mostNames limits how many columns an error lists.
 const mostNames = 30
 
-// shown lists columns. A column that may be no name is shown by its number.
-func shown(columns []string) string {
+// columnList lists columns for an error. A column that may be no name is listed by its number.
+func columnList(columns []string) string {
 	var list []string
 	for i, c := range columns[:min(len(columns), mostNames)] {
 		if !isName(c) {
@@ -170,9 +170,9 @@ func isName(cell string) bool {
 	return digits < 4 && len(cell) <= 64
 }
 
-// letters returns a name without the differences in case and punctuation with which people write
-// it. Letters beyond ASCII keep their case.
-func letters(name string) string {
+// bareName returns a name in lower case and without punctuation, to compare what people write
+// differently. Letters beyond ASCII keep their case.
+func bareName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):

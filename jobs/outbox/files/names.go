@@ -15,15 +15,16 @@ import (
 // days.
 const mostAbove = 50
 
-// names returns how many of the wanted columns a row has, and whether it is the row of names.
-func (m Mapping) names(row []string) (score int, is bool) {
+// matchNames returns how many of the wanted columns a row has, and whether it is the row of names.
+// With Score, it returns what Score gives, and never that the row is the one.
+func (m Mapping) matchNames(row []string) (score int, is bool) {
 	if m.Score != nil {
 		score = m.Score(row)
 		return score, false
 	}
-	again := readAgain(row)
-	columns, _ := again.cells(slices.Clone(row))
-	if again.ofLines(columns) {
+	rejects := newCorrectedRejects(row)
+	columns, _ := rejects.cells(slices.Clone(row))
+	if rejects.holdsJSONLines(columns) {
 		return len(columns), true
 	}
 	from, _ := m.sources()
@@ -50,6 +51,7 @@ type heading struct {
 // titles that has most of them, so that the error can say what is missing there.
 func (m Mapping) heading(head []byte) (h heading, err error) {
 	declared := m.Format.Separator
+	// Take the separator from the config, or from a first line that gives it; otherwise try all.
 	first, own, err := separatorLine(head, declared)
 	if err != nil {
 		return h, err
@@ -62,6 +64,9 @@ func (m Mapping) heading(head []byte) (h heading, err error) {
 	if declared == 0 {
 		separators = []rune{',', ';', '\t'}
 	}
+
+	// Try each line as the row of names, with each separator. If none has all wanted columns, h is
+	// the best one below the first line or, with Score, the best one of all.
 	best := 0
 	for at, line := first, h.lines; at < len(head) && line < mostAbove; line++ {
 		for _, separator := range separators {
@@ -71,7 +76,7 @@ func (m Mapping) heading(head []byte) (h heading, err error) {
 			if err != nil {
 				continue
 			}
-			switch score, is := m.names(row); {
+			switch score, is := m.matchNames(row); {
 			case is:
 				return heading{at, line, separator}, nil
 			case score > best && (at > first || m.Score != nil):
@@ -89,7 +94,7 @@ func (m Mapping) heading(head []byte) (h heading, err error) {
 	return h, nil
 }
 
-// separatorLine reads a first line that gives Excel the separator, such as sep=; and returns its
+// separatorLine reads a first line that gives Excel the separator, such as "sep=;", and returns its
 // length and the separator. Without such a line, own is 0.
 func separatorLine(head []byte, declared rune) (length int, own rune, err error) {
 	match := sepLine().FindSubmatch(head)
@@ -98,11 +103,11 @@ func separatorLine(head []byte, declared rune) (length int, own rune, err error)
 	}
 	own = []rune(string(match[1]))[0]
 	switch {
-	case word(Separators, own) == "":
+	case wordFor(Separators, own) == "":
 		return 0, 0, fmt.Errorf("begins with sep=%c; want a comma, a semicolon or a tab between its cells", own)
 	case declared != 0 && declared != own:
 		return 0, 0, fmt.Errorf("begins with sep=%c, and the job's format says separator: %s", own,
-			word(Separators, declared))
+			wordFor(Separators, declared))
 	}
 	return len(match[0]), own, nil
 }

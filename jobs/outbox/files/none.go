@@ -9,10 +9,10 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// nones holds the ways in which trackers, databases and programs write that there is no ID, and the
-// names of IDs themselves, reduced to letters and digits. Adjust's and other SDKs, Go, Java,
+// notIDs holds the ways in which trackers, databases and programs write that there is no ID, and
+// the names of IDs themselves, reduced to letters and digits. Adjust's and other SDKs, Go, Java,
 // JavaScript, pandas, Hive and Excel each have their own.
-var nones = sync.OnceValue(func() map[string]bool {
+var notIDs = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, word := range strings.Fields(
 		`null nil none na nan nat n undefined unknown unset notset notavailable notapplicable notprovided notfound notgiven
@@ -39,6 +39,7 @@ var (
 	// ${SUB1}, __IDFA__, %%CLICK%% or [device_id].
 	placeholder = lazy.Regexp(
 		`^(\$?\{+[A-Za-z][\w. :-]*\}+|\[+[A-Za-z][\w. :-]*\]+|__[A-Za-z]\w*__|%+[A-Za-z]\w*%+|<[A-Za-z][\w. :-]*>)$`)
+	// uuid matches a UUID, of any version.
 	uuid = lazy.Regexp(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
 	// scientific matches a long number that a spreadsheet or a program has shortened to its first
 	// digits.
@@ -75,7 +76,7 @@ func NotID(s string) string {
 		return "is all zeros, as of every device that hides its ID"
 	case len(bare) >= 8 && ascii && strings.Trim(bare, bare[:1]) == "":
 		return "is one character over and over"
-	case s == "-1" || nones()[bare]:
+	case s == "-1" || notIDs()[bare]:
 		return isNone
 	case placeholder().MatchString(s) && !uuid().MatchString(strings.Trim(s, "{}[]<>$")):
 		return "is a placeholder that the program which wrote the file hasn't filled in"

@@ -9,10 +9,10 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// outcome adds the result of pushing one file to out, and logs it. A file that is still being
+// addOutcome adds the result of pushing one file to out, and logs it. A file that is still being
 // written waits for a later run, and isn't a failure. Records in doubt that wait for a person are a
 // failure, even though the rest of the file is done.
-func outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) error {
+func addOutcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) error {
 	switch {
 	case errors.Is(err, outbox.ErrGrowing):
 		log.Info("waiting", "error", err)
@@ -60,7 +60,7 @@ func logReport(log *slog.Logger, r outbox.Report) {
 		"rows", r.Rows, "accepted", r.Accepted, "duplicates", r.Duplicates, "refused", r.Refused, "rejected",
 		r.Rejected,
 		"partly", r.Partly, "conflicts", r.Conflicts, "skipped", r.Skipped, "unknown", r.Unknown, "resent", r.Resent,
-		"note", pushed(r),
+		"note", pushNote(r),
 	}
 	if len(r.Reasons) > 0 {
 		args = append(args, "most", r.Reasons[0].String())
@@ -72,8 +72,8 @@ func logReport(log *slog.Logger, r outbox.Report) {
 	log.Info("pushed", args...)
 }
 
-// pushed returns a note on what was sent of the file.
-func pushed(r outbox.Report) string {
+// pushNote returns a note on what was sent of the file.
+func pushNote(r outbox.Report) string {
 	status := "the file is new"
 	if r.Changed {
 		status = "the file has changed since it was pushed; only its new records were sent"

@@ -18,7 +18,7 @@ type parquetRows struct {
 	names   []string                     // names of the columns that are read
 	columns []int                        // their indexes among the file's leaf columns
 	texts   []func(parquet.Value) string // convert their values to text
-	words   []bool                       // whether their values are stored as text
+	textual []bool                       // whether their values are stored as text (isText)
 	at      []int                        // by field: its index in names; -1: none
 
 	group int   // index of the next row group to open
@@ -54,6 +54,7 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 			r, done = nil, nil
 		}
 	}()
+	// Copy the file, and check its footer before the library reads it.
 	size, err := io.Copy(file, in)
 	if err != nil {
 		return nil, nil, fmt.Errorf("copy a Parquet file: %w", err)
@@ -65,10 +66,11 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	if err != nil {
 		return nil, nil, fmt.Errorf("isn't a Parquet file that can be read: %w", err)
 	}
+	// Choose the columns, and check their pages.
 	r = &parquetRows{file: f, mapping: m, speller: s}
 	for _, c := range f.Root().Columns() {
 		if c.Leaf() && !c.Repeated() {
-			r.words = append(r.words, isText(c.Type()))
+			r.textual = append(r.textual, isText(c.Type()))
 			r.names, r.columns, r.texts = append(r.names, c.Name()), append(r.columns, c.Index()),
 				append(r.texts, textOf(c.Type()))
 		}
@@ -124,7 +126,7 @@ func (r *parquetRows) next(values []string) (err error) {
 				r.row[i].Kind() == parquet.Float) {
 				return &Refusal{r.mapping.Fields[f].Name, isRounded}
 			}
-			if r.words[i] {
+			if r.textual[i] {
 				var refused *Refusal
 				if values[f], refused = r.speller.spell(&r.mapping.Fields[f], values[f]); refused != nil {
 					return refused
@@ -167,6 +169,7 @@ func (r *parquetRows) advance() error {
 	return nil
 }
 
+// close closes the row group that is open, if one is.
 func (r *parquetRows) close() {
 	if r.rows != nil {
 		_ = r.rows.Close() // only read

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// parts reads the XML of one part of an XLSX file. The size of its elements is limited, because
-// encoding/xml has no limit and keeps a whole text or tag in memory. Entities that a document
-// defines are an error in encoding/xml.
-type parts struct {
+// A partReader reads the XML of one part of an XLSX file. The size of its elements is limited,
+// because encoding/xml has no limit and keeps a whole text or tag in memory. Entities that a
+// document defines are an error in encoding/xml.
+type partReader struct {
 	name  string
-	in    *bounded
+	in    *boundedReader
 	close io.Closer
 	xml   *xml.Decoder
-	depth int
+	depth int // elements that have begun and not ended
 }
 
-// read opens the part with this name.
-func (b *workbook) read(name string) (*parts, error) {
+// openPart opens the part with this name. The caller closes it.
+func (b *workbook) openPart(name string) (*partReader, error) {
 	for _, f := range b.zip.File {
 		if f.Name != name {
 			continue
@@ -29,21 +29,22 @@ func (b *workbook) read(name string) (*parts, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		unpacked := &expanding{r: &capped{r: in}, packed: &counter{n: int64(min(f.CompressedSize64, largestBook))}}
-		x := &parts{name: name, in: &bounded{r: unpacked, left: largestElement, plain: true}, close: in}
+		packed := &countingReader{n: int64(min(f.CompressedSize64, largestWorkbook))}
+		unpacked := &expansionLimiter{r: &sizeLimiter{r: in}, packed: packed}
+		x := &partReader{name: name, in: &boundedReader{r: unpacked, left: largestElement, plain: true}, close: in}
 		x.xml = xml.NewDecoder(x.in)
 		return x, nil
 	}
 	return nil, fmt.Errorf("is no XLSX file that can be read: it has no part %q", name)
 }
 
-// capped returns an error for a part that is larger than any sheet.
-type capped struct {
+// A sizeLimiter returns an error for a part that expands to more than largestPart bytes.
+type sizeLimiter struct {
 	r io.Reader
 	n int64
 }
 
-func (c *capped) Read(p []byte) (int, error) {
+func (c *sizeLimiter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	if c.n += int64(n); c.n > largestPart {
 		return 0, fmt.Errorf("expands to more than %d GiB", largestPart>>30)
@@ -51,8 +52,9 @@ func (c *capped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next returns the next start of an element, or, with start nil, the name of an element that ends.
-func (x *parts) next() (start *xml.StartElement, end string, err error) {
+// next returns the next start of an element, or, if an element ends before, a nil start and the
+// name of that element.
+func (x *partReader) next() (start *xml.StartElement, end string, err error) {
 	for {
 		token, err := x.xml.Token()
 		if err != nil {
@@ -74,10 +76,10 @@ func (x *parts) next() (start *xml.StartElement, end string, err error) {
 	}
 }
 
-// text returns the whole text of the element that has begun, without phonetic hints.
-func (x *parts) text() (string, error) {
+// text returns the whole text of the element that has begun, without phonetic hints (rPh).
+func (x *partReader) text() (string, error) {
 	var text strings.Builder
-	outer, quiet := x.depth-1, 0
+	outer, quiet := x.depth-1, 0 // quiet is the depth of the phonetic hint that is open; 0: none is
 	for {
 		token, err := x.xml.Token()
 		if err != nil {
@@ -107,11 +109,11 @@ func (x *parts) text() (string, error) {
 }
 
 // refill renews the size limit for the next element.
-func (x *parts) refill() { x.in.left = largestElement }
+func (x *partReader) refill() { x.in.left = largestElement }
 
-// each calls do for each element of a part.
-func (b *workbook) each(name string, do func(*parts, xml.StartElement) error) error {
-	x, err := b.read(name)
+// each calls do at the start of each element of a part. What do has read itself is passed over.
+func (b *workbook) each(name string, do func(*partReader, xml.StartElement) error) error {
+	x, err := b.openPart(name)
 	if err != nil {
 		return err
 	}

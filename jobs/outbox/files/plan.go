@@ -14,12 +14,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// A Pusher does what is the same for every kind of job that pushes files. What differs between
-// kinds is in its Ways.
+// A Pusher plans the pushing of a job's files. It does what is the same for every kind of job that
+// pushes files; what differs between kinds is in its Ways.
 type Pusher struct {
-	o      Options
-	outbox *outbox.Outbox
-	ways   Ways
+	options Options
+	outbox  *outbox.Outbox
+	ways    Ways
 }
 
 // Ways are the functions by which one kind of job differs from others.
@@ -27,14 +27,15 @@ type Ways struct {
 	// Order sorts the files that are due into the order in which they are pushed. Nil: they are
 	// pushed as they are found.
 	Order func(context.Context, []Path) error
+	// Push pushes the files under the lease, one after the other.
 	Push  func(context.Context, *outbox.Lease, []Path) (ledger.Outcome, error)
 	Check func(context.Context, Path) (Checked, error) // reads a file without sending it
 }
 
 // NewPusher returns a Pusher with the outbox of the job's table. Nothing is read yet.
-func NewPusher(o Options, w Ways) Pusher { return Pusher{o: o, outbox: o.Outbox(), ways: w} }
+func NewPusher(o Options, w Ways) Pusher { return Pusher{options: o, outbox: o.Outbox(), ways: w} }
 
-// Outbox returns the record of the job's files.
+// Outbox returns the outbox of the job's table.
 func (p *Pusher) Outbox() *outbox.Outbox { return p.outbox }
 
 // Due returns the files that a run would push, in their order.
@@ -43,8 +44,9 @@ func (p *Pusher) Due(ctx context.Context, now time.Time) ([]Path, error) {
 	return due, err
 }
 
+// due does the same as Due, and counts the files that wait for the schedule.
 func (p *Pusher) due(ctx context.Context, now time.Time) (due []Path, later int, err error) {
-	due, later, err = p.o.Shelf.Due(ctx, p.outbox, now)
+	due, later, err = p.options.Shelf.Due(ctx, p.outbox, now)
 	if err == nil && p.ways.Order != nil {
 		err = p.ways.Order(ctx, due)
 	}
@@ -53,7 +55,7 @@ func (p *Pusher) due(ctx context.Context, now time.Time) (due []Path, later int,
 
 // MayPush returns an error if records of the files would be sent twice.
 func (p *Pusher) MayPush(ctx context.Context, due []Path, now time.Time) error {
-	return p.o.mayPush(ctx, p.outbox, due, now, p.ways.Check)
+	return p.options.mayPush(ctx, p.outbox, due, now, p.ways.Check)
 }
 
 // Plan returns what is to be done for a table: one unit, under the lease of the outbox, that pushes
@@ -67,9 +69,9 @@ func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if err != nil {
 		return jobs.Plan{}, err
 	}
-	plan := jobs.Plan{Ending: pruning{p.outbox}}
+	plan := jobs.Plan{Ending: pruner{p.outbox}}
 	if later > 0 {
-		plan.Problems = []ledger.Problem{p.o.waiting(later, now)}
+		plan.Problems = []ledger.Problem{p.options.waiting(later, now)}
 	}
 	if len(due) == 0 {
 		return plan, nil
@@ -88,14 +90,14 @@ func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	return plan, nil
 }
 
-// pruning removes the records of files that ended long ago, at the end of a run.
-type pruning struct{ outbox *outbox.Outbox }
+// A pruner removes the records of files that ended long ago, at the end of a run.
+type pruner struct{ outbox *outbox.Outbox }
 
-func (p pruning) Finish(ctx context.Context, _ ledger.Outcome, _ ledger.Past) (ledger.Result, error) {
+func (p pruner) Finish(ctx context.Context, _ ledger.Outcome, _ ledger.Past) (ledger.Result, error) {
 	return ledger.Result{}, p.outbox.Prune(ctx, time.Now())
 }
 
-func (pruning) Release(context.Context) error { return nil }
+func (pruner) Release(context.Context) error { return nil }
 
 // Push pushes files one after the other, and counts and logs the result of each. A file that fails
 // doesn't stop those after it. The loss of the lease and a refused credential end the loop. After
@@ -108,7 +110,7 @@ func Push(ctx context.Context, log *slog.Logger, due []Path, one func(context.Co
 			continue
 		}
 		report, failed := one(ctx, p)
-		failed = outcome(log.With("window", p.Name), &out, report, failed)
+		failed = addOutcome(log.With("window", p.Name), &out, report, failed)
 		if failed == nil {
 			continue
 		}
@@ -136,7 +138,7 @@ type Options struct {
 	MaxRejects  *outbox.Most
 	ParkUnknown bool
 	Quiet       time.Duration // a file that was modified more recently waits for the next run
-	InFlight    int
+	InFlight    int           // see outbox.Task
 
 	First bool // allows files older than anything on record to be sent, because a person has said so
 	// Others holds, by job, the sources of other jobs that would send the same records of a file.

@@ -23,6 +23,7 @@ type rows interface {
 // longestRow limits a row's bytes. A record needs less than two thousand.
 const longestRow = 256 << 10
 
+// errLongRow follows the place of a row in an error.
 var errLongRow = fmt.Errorf("is longer than %d bytes; is a quote or a line end missing?", longestRow)
 
 // openRows opens a file in the format that its first bytes show. The name isn't used, because names
@@ -93,7 +94,7 @@ func openText(plain *bufio.Reader, m Mapping) (rows, error) {
 	case len(first) > 0 && first[0] == '{':
 		return newJSONRows(text, m, s, encoding), nil
 	case len(first) > 0 && first[0] == '[':
-		r := newJSONRows(&array{in: text}, m, s, encoding)
+		r := newJSONRows(&arrayReader{in: text}, m, s, encoding)
 		r.read.Kind = "JSON array"
 		return r, nil
 	case len(first) > 0 && first[0] == '<':

@@ -97,18 +97,18 @@ func TestFooterIsWalked(t *testing.T) {
 		"maps":              {0x1b, 0, 0x1b, 2, 0x85, 1, 'k', 7, 1, 'l', 8, 0},
 		"structs in a list": {0x19, 0x2c, 0x15, 1, 0, 0x15, 1, 0, 0x1c, 0, 0},
 	} {
-		w := walk{data: data}
+		w := thriftSkipper{data: data}
 		if w.structure(0); w.bad || len(w.data) > 0 {
 			t.Errorf("%s: bad %t, %d bytes are left of %d", name, w.bad, len(w.data), len(data))
 		}
 		for n := range len(data) - 1 {
-			cut := walk{data: data[:n]}
+			cut := thriftSkipper{data: data[:n]}
 			if cut.structure(0); !cut.bad {
 				t.Errorf("%s: cut after %d bytes of %d, and not bad", name, n, len(data))
 			}
 		}
 	}
-	deep := walk{data: append(bytes.Repeat([]byte{0x1c}, 40), make([]byte, 41)...)}
+	deep := thriftSkipper{data: append(bytes.Repeat([]byte{0x1c}, 40), make([]byte, 41)...)}
 	if deep.structure(0); !deep.bad {
 		t.Error("forty structures in each other aren't bad")
 	}

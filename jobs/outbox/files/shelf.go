@@ -25,7 +25,7 @@ type Shelf struct {
 
 	Files          []Path        // if not nil, only these files, named by a person; nil: the files of Source
 	Schedule       cron.Schedule // nil: files are due at any time
-	IgnoreSchedule bool
+	IgnoreSchedule bool          // if set, files are due at any time
 }
 
 // Due returns the files that are new, have changed, or weren't finished. A new or changed file
@@ -85,6 +85,7 @@ func (s Shelf) due(ctx context.Context, p Path, known outbox.File, now time.Time
 	return true, s.IgnoreSchedule || refresh.Fired(s.Schedule, stat.Modified, now), nil
 }
 
+// date matches what may be a day in a file's name.
 var date = lazy.Regexp(`\d{4}-\d{2}-\d{2}`)
 
 // DayOf returns the day in a file's name, such as 2026-01-31, or an empty string if there is none.
@@ -111,13 +112,15 @@ const mostAged = 24 * time.Hour
 // A file of an earlier day may come late. check reads a file without sending it.
 func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, now time.Time,
 	check func(context.Context, Path) (Checked, error)) error {
-	if err := o.alone(ctx, due, now); err != nil || len(due) == 0 {
+	if err := o.checkOtherJobs(ctx, due, now); err != nil || len(due) == 0 {
 		return err
 	}
 	known, err := out.Files(ctx)
 	if err != nil {
 		return err
 	}
+
+	// Find when the first push on record began, and count the old files that aren't on record.
 	since, names := now, map[string]bool{}
 	for _, f := range known {
 		if names[f.Name] = true; f.Begun() && f.Started.Before(since) {
@@ -151,6 +154,8 @@ func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, no
 	case old == 0, o.First:
 		return nil
 	}
+
+	// Say in the error how many records would be sent, and what else may have sent them.
 	records, unread := int64(0), ""
 	same := map[string]bool{} // names and digests of the due files
 	for _, p := range due {
@@ -164,7 +169,7 @@ func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, no
 		records += c.Pending
 		same[p.Name], same[c.Digest] = true, true
 	}
-	elsewhere, err := o.elsewhere(ctx, same)
+	elsewhere, err := o.inOtherTables(ctx, same)
 	if err != nil {
 		return err
 	}
@@ -179,8 +184,9 @@ func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, no
 		ledger.ErrRefused, what, old, len(due), records, unread, elsewhere)
 }
 
-// elsewhere returns a text on other tables of the ledger that have files of these names or digests.
-func (o Options) elsewhere(ctx context.Context, same map[string]bool) (text string, err error) {
+// inOtherTables returns a text on other tables of the ledger that have files of these names or
+// digests; empty if there are none.
+func (o Options) inOtherTables(ctx context.Context, same map[string]bool) (text string, err error) {
 	tables, err := outbox.Tables(ctx, o.Ledger)
 	for _, table := range tables {
 		if table == o.Table {
@@ -204,10 +210,11 @@ func (o Options) elsewhere(ctx context.Context, same map[string]bool) (text stri
 	return text, err
 }
 
-// alone returns an error for files that another job finds too and whose records it sends as well.
-func (o Options) alone(ctx context.Context, due []Path, now time.Time) error {
+// checkOtherJobs returns an error for files that another job finds too and whose records it sends
+// as well.
+func (o Options) checkOtherJobs(ctx context.Context, due []Path, now time.Time) error {
 	for _, other := range slices.Sorted(maps.Keys(o.Others)) {
-		if !o.Shelf.Source.near(o.Others[other]) {
+		if !o.Shelf.Source.mayOverlap(o.Others[other]) {
 			continue
 		}
 		all, err := o.Shelf.files(ctx, now)
@@ -215,7 +222,7 @@ func (o Options) alone(ctx context.Context, due []Path, now time.Time) error {
 			return err
 		}
 		for _, p := range append(all, due...) {
-			if p.Bucket == o.Shelf.Bucket && o.Others[other].finds(o.Shelf.Source.place()+p.Key) {
+			if p.Bucket == o.Shelf.Bucket && o.Others[other].matches(o.Shelf.Source.bucketURL()+p.Key) {
 				return fmt.Errorf("%w: the job %s finds %s, too, and takes cost_id from the same column: each of "+
 					"its records would be sent twice; narrow the source of one of the two", ledger.ErrRefused, other,
 					p.Name)

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// totals are the lower-case words with which platforms label a row of totals. A blank, a colon or a
-// bracket may follow them.
-var totals = []string{"total", "totals", "grand total", "sub total", "subtotal", "sub-total", "sum", "overall",
+// totalLabels are the lower-case words with which platforms label a row of totals. A blank, a colon
+// or a bracket may follow them.
+var totalLabels = []string{"total", "totals", "grand total", "sub total", "subtotal", "sub-total", "sum", "overall",
 	"overall total", "report total",
 	"summe", "gesamt", "gesamtsumme", "gesamtergebnis", "insgesamt", "zwischensumme",
 	"totaux", "somme", "totale", "suma", "soma", "totaal", "итого", "всего", "合計", "合计", "总计", "總計", "합계"}
@@ -20,7 +20,7 @@ func isTotal(cell string) bool {
 		return false // nearly all cells
 	}
 	cell = strings.ToLower(strings.TrimSpace(cell))
-	for _, word := range totals {
+	for _, word := range totalLabels {
 		rest, is := strings.CutPrefix(cell, word)
 		if !is {
 			continue
@@ -44,11 +44,12 @@ func absent(cell string) bool {
 	return cell == "" || (cell[0] < '0' || cell[0] >= utf8.RuneSelf) && strings.Trim(cell, " \t\u00a0-–—") == ""
 }
 
-// skipped returns the reason why a row is no record, or an empty string for a record, even a wrong
-// one. A row is skipped only when it can't be a wrongly written record: it has no ID, or a label in
-// place of the ID. A note must also have no amount. names are the file's columns, and from those of
-// the fields.
-func (m Mapping) skipped(l *Row, names []string, from []string) string {
+// skipReason returns the reason why a row is no record, or an empty string for a record, even a
+// wrong one. A row is skipped only when it can't be a wrongly written record: it has no ID, or a
+// label in place of the ID. A note must also have no amount. names are the file's columns, and from
+// has the column of each field.
+func (m Mapping) skipReason(l *Row, names []string, from []string) string {
+	// Return early for nearly all rows: those with an ID that is no label, and with an amount.
 	id, amount, amounts := "", "", false
 	for f, field := range m.Fields {
 		switch {
@@ -62,7 +63,7 @@ func (m Mapping) skipped(l *Row, names []string, from []string) string {
 		}
 	}
 	if l.Refused == nil && id != "" && !isTotal(id) && (!amounts || amount != "") {
-		return "" // nearly all rows
+		return ""
 	}
 	cells := l.Cells()
 	first := slices.IndexFunc(cells, func(c string) bool { return !absent(c) })
@@ -80,7 +81,7 @@ func (m Mapping) skipped(l *Row, names []string, from []string) string {
 		func(at int) bool { return absent(cells[at]) || isTotal(cells[at]) }):
 		return "is a row of totals"
 	case strings.ContainsFunc(strings.TrimSpace(cells[first]), unicode.IsSpace) &&
-		(len(cells) < len(names) || last(cells) == first) &&
+		(len(cells) < len(names) || lastFilled(cells) == first) &&
 		m.lacks(cells, names, from, func(f Field) bool { return f.ID }, func(at int) bool {
 			return absent(cells[at]) ||
 				at == first
@@ -92,8 +93,8 @@ func (m Mapping) skipped(l *Row, names []string, from []string) string {
 	return ""
 }
 
-// lacks reports whether a row has nothing in every column of the fields that such accepts. nothing
-// says so for one column.
+// lacks reports whether the function nothing returns true for the column of each field that such
+// accepts. Fields without a column in this row don't count.
 func (m Mapping) lacks(cells, names, from []string, such func(Field) bool, nothing func(at int) bool) bool {
 	for f, field := range m.Fields {
 		if at := slices.Index(names, from[f]); such(field) && at >= 0 && at < len(cells) && !nothing(at) {
@@ -103,8 +104,8 @@ func (m Mapping) lacks(cells, names, from []string, such func(Field) bool, nothi
 	return true
 }
 
-// last returns the index of the last cell that isn't absent, or -1.
-func last(cells []string) int {
+// lastFilled returns the index of the last cell that isn't absent, or -1.
+func lastFilled(cells []string) int {
 	for i, c := range slices.Backward(cells) {
 		if !absent(c) {
 			return i

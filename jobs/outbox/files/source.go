@@ -22,8 +22,10 @@ type Source struct {
 	glob   string // the rest of the pattern: {date} is a day such as 2026-01-31, * any characters but a slash
 }
 
+// datePlace stands for a day in a pattern.
 const datePlace = "{date}"
 
+// variable matches what makes a folder of a pattern vary.
 var variable = lazy.Regexp(`\{date\}|\*`)
 
 // ParseSource parses the URL pattern of files. Its errors don't repeat the URL.
@@ -64,27 +66,28 @@ func (s Source) keys(day string) (pattern *regexp.Regexp, prefix string) {
 	return regexp.MustCompile(fmt.Sprintf("^%s$", quoted)), prefix
 }
 
-// place returns the bucket's URL without its query, ending in a slash.
-func (s Source) place() string {
+// bucketURL returns the bucket's URL without its query, ending in a slash.
+func (s Source) bucketURL() string {
 	plain, _, _ := strings.Cut(s.Bucket, "?")
 	return strings.TrimSuffix(plain, "/") + "/"
 }
 
-// near reports whether two sources may find the same file, because the fixed beginning of one's
-// names is a prefix of the other's.
-func (s Source) near(other Source) bool {
+// mayOverlap reports whether two sources may find the same file, because the fixed beginning of
+// one's names is a prefix of the other's.
+func (s Source) mayOverlap(other Source) bool {
 	begin := func(s Source) string {
 		fixed, _, _ := strings.Cut(s.glob, "*")
 		fixed, _, _ = strings.Cut(fixed, datePlace)
-		return s.place() + fixed
+		return s.bucketURL() + fixed
 	}
 	a, b := begin(s), begin(other)
 	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
-// finds reports whether the source finds the file with this URL, on any day.
-func (s Source) finds(file string) bool {
-	quoted := strings.ReplaceAll(regexp.QuoteMeta(s.place()+s.glob), regexp.QuoteMeta(datePlace), `\d{4}-\d{2}-\d{2}`)
+// matches reports whether the source finds the file with this URL, on any day.
+func (s Source) matches(file string) bool {
+	quoted := regexp.QuoteMeta(s.bucketURL() + s.glob)
+	quoted = strings.ReplaceAll(quoted, regexp.QuoteMeta(datePlace), `\d{4}-\d{2}-\d{2}`)
 	return regexp.MustCompile("^" + strings.ReplaceAll(quoted, `\*`, `[^/]*`) + "$").MatchString(file)
 }
 
@@ -106,11 +109,11 @@ func list(ctx context.Context, bucket *blob.Bucket, s Source, first, now time.Ti
 	}
 	var keys []string
 	for _, day := range days {
-		found, err := listDay(ctx, bucket, s, day, first)
+		dayKeys, err := listDay(ctx, bucket, s, day, first)
 		if err != nil {
 			return nil, fmt.Errorf("list the files: %w", err)
 		}
-		keys = append(keys, found...)
+		keys = append(keys, dayKeys...)
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys), nil

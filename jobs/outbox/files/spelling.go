@@ -23,8 +23,8 @@ func textOf(t parquet.Type) func(parquet.Value) string {
 	}
 }
 
-// isText reports whether a column's values are text, whose spelling depends on the writer, as that
-// of typed values doesn't.
+// isText reports whether a column's values are text. The spelling of a text depends on its writer;
+// that of a typed value doesn't.
 func isText(t parquet.Type) bool {
 	if l := t.LogicalType(); l != nil {
 		switch l.Value.(type) {
@@ -74,6 +74,7 @@ func plainOf(t parquet.Type) func(parquet.Value) string {
 	return func(v parquet.Value) string { return string(v.ByteArray()) }
 }
 
+// unsignedOf returns the function that writes whole numbers without a sign.
 func unsignedOf(k parquet.Kind) func(parquet.Value) string {
 	if k == parquet.Int32 {
 		return func(v parquet.Value) string { return strconv.FormatUint(uint64(v.Uint32()), 10) }
@@ -140,6 +141,7 @@ func int96Text(nanoseconds int64, day uint32) string {
 	return time.Unix((int64(day)-epoch)*86400, nanoseconds).UTC().Format(time.RFC3339Nano)
 }
 
+// uuidText returns a UUID of 16 bytes in its usual form, and anything else unchanged.
 func uuidText(b []byte) string {
 	if len(b) != 16 {
 		return string(b)

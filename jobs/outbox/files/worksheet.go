@@ -12,44 +12,45 @@ import (
 // sheetRows reads the rows of a sheet of an XLSX file. The names are in the first row that isn't
 // blank, or below titles. Blank rows don't count.
 type sheetRows struct {
-	book    *workbook
-	sheet   string // name of the sheet that is read
-	alike   int    // other sheets whose names of columns fit as well
-	in      *parts
-	mapping Mapping
-	speller speller
-	columns []string
-	at      []int // by field: the index of its column; -1: none
-	row     []cell
-	count   int64
+	workbook *workbook
+	sheet    string // name of the sheet that is read
+	alike    int    // other sheets whose names of columns fit as well
+	in       *partReader
+	mapping  Mapping
+	speller  speller
+	columns  []string
+	at       []int  // by field: the index of its column; -1: none
+	row      []cell // the row that advance has read
+	count    int64  // rows so far, without that of the names
 }
 
+// openSheet finds the sheet to read, and its names. The next row is the first one below them.
 func openSheet(b *workbook, m Mapping) (*sheetRows, error) {
 	s, err := m.Format.speller()
 	if err != nil {
 		return nil, err
 	}
-	r := &sheetRows{book: b, mapping: m, speller: s}
-	if err = r.names(); err == nil {
+	r := &sheetRows{workbook: b, mapping: m, speller: s}
+	if err = r.findNames(); err == nil {
 		r.at, err = m.find(r.columns)
 	}
 	return r, err
 }
 
-// names finds the row of names and moves there. It is the first row that has all wanted columns, on
-// any sheet. If there is none, it is the row that has most of them, or else the first row of the
-// first sheet.
-func (r *sheetRows) names() error {
+// findNames finds the row of names and moves there. It is the first row that has all wanted
+// columns, on any sheet. If there is none, it is the row that has most of them, or else the first
+// row of the first sheet.
+func (r *sheetRows) findNames() error {
 	type place struct{ sheet, row, score int }
 	var best place
 	whole := 0 // sheets that have all wanted columns
-	for i := range r.book.sheets {
+	for i := range r.workbook.sheets {
 		if r.open(i) != nil {
 			continue // an unreadable sheet is an error only if it is the one to be read
 		}
 		top := place{sheet: i}
 		for row := 0; row < mostAbove && r.advance() == nil; row++ {
-			score, is := r.mapping.names(r.cells())
+			score, is := r.mapping.matchNames(r.cells())
 			if score > top.score || is {
 				top = place{i, row, score}
 			}
@@ -86,8 +87,8 @@ func (r *sheetRows) names() error {
 
 // open opens sheet i at its beginning.
 func (r *sheetRows) open(i int) (err error) {
-	r.sheet, r.row, r.count = r.book.sheets[i].name, nil, 0
-	r.in, err = r.book.read(r.book.sheets[i].part)
+	r.sheet, r.row, r.count = r.workbook.sheets[i].name, nil, 0
+	r.in, err = r.workbook.openPart(r.workbook.sheets[i].part)
 	return err
 }
 
@@ -98,7 +99,7 @@ func (r *sheetRows) header() ([]string, Understanding) {
 func (r *sheetRows) cells() []string {
 	texts := make([]string, max(len(r.row), len(r.columns))) // rows end at their last cell
 	for i, c := range r.row {
-		texts[i] = c.plain(r.book)
+		texts[i] = c.plain(r.workbook)
 	}
 	return texts
 }
@@ -152,7 +153,7 @@ func (r *sheetRows) advance() error {
 // readRow reads the cells of a row up to its end.
 func (r *sheetRows) readRow() error {
 	r.row = r.row[:0]
-	next := 0 // a cell without a reference follows the one before it, which may be empty
+	next := 0 // column of a cell without a reference: it follows the cell before it, which may be empty
 	for {
 		start, end, err := r.in.next()
 		switch {
@@ -199,7 +200,7 @@ func (r *sheetRows) readCell(c *xml.StartElement) (out cell, err error) {
 		case err != nil:
 			return cell{}, err
 		case end == "c":
-			return r.book.cell(kind, attribute(*c, "s"), value, has, formula)
+			return r.workbook.cell(kind, attribute(*c, "s"), value, has, formula)
 		case start == nil:
 			continue
 		}
@@ -217,7 +218,8 @@ func (r *sheetRows) readCell(c *xml.StartElement) (out cell, err error) {
 	}
 }
 
-// columnOf returns the column of a reference such as AB12, counted from 0.
+// columnOf returns the column of a reference such as AB12, counted from 0. With too many letters,
+// or others than A to Z, it is beyond mostColumns; with none, it is -1.
 func columnOf(ref string) int {
 	n := 0
 	for _, r := range strings.TrimRight(ref, "0123456789") {
@@ -228,6 +230,7 @@ func columnOf(ref string) int {
 	return n - 1
 }
 
+// blank reports whether all cells of a row are empty.
 func blank(row []cell) bool {
 	for _, c := range row {
 		if c.kind != ofText || c.text != "" {

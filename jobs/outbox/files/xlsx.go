@@ -11,22 +11,22 @@ import (
 
 // These are the limits of an XLSX file. Excel's own sheets have 1,048,576 rows at most.
 const (
-	largestBook    = 256 << 20 // bytes as stored
-	largestPart    = 2 << 30   // bytes of a part after decompression
-	mostParts      = 10_000
-	largestStrings = 64 << 20 // bytes of the texts that cells share, which are kept in memory
-	mostStrings    = 2 << 20
-	largestElement = 2 << 20 // bytes of XML for a row, or for a text with its formatting
-	deepest        = 32      // nested elements
+	largestWorkbook = 256 << 20 // bytes as stored
+	largestPart     = 2 << 30   // bytes of a part after decompression
+	mostParts       = 10_000    // files in the archive
+	largestStrings  = 64 << 20  // bytes of the texts that cells share, which are kept in memory
+	mostStrings     = 2 << 20   // how many such texts
+	largestElement  = 2 << 20   // bytes of XML for a row, or for a text with its formatting
+	deepest         = 32        // nested elements
 )
 
 // A workbook is an XLSX file: a ZIP archive of XML parts.
 type workbook struct {
-	zip     *zip.Reader
-	sheets  []sheet
-	since04 bool // days are counted from 1904
-	shared  []string
-	styles  []style // styles of numbers, by the index that cells have
+	zip      *zip.Reader
+	sheets   []sheet
+	from1904 bool     // days are counted from 1904
+	shared   []string // the texts that cells share, by the index that cells have
+	styles   []style  // styles of numbers, by the index that cells have
 }
 
 // A sheet is the name of a sheet, and the part that contains it.
@@ -48,10 +48,10 @@ func (b *workbook) open(want string) error {
 		return err
 	}
 	names := 0
-	err = b.each(main, func(x *parts, at xml.StartElement) error {
+	err = b.each(main, func(x *partReader, at xml.StartElement) error {
 		switch at.Name.Local {
 		case "workbookPr":
-			b.since04 = attribute(at, "date1904") == "1" || attribute(at, "date1904") == "true"
+			b.from1904 = attribute(at, "date1904") == "1" || attribute(at, "date1904") == "true"
 		case "sheet":
 			name, link := attribute(at, "name"), links.target[attribute(at, "id")]
 			if names++; link != "" && (want == "" || name == want) {
@@ -80,7 +80,7 @@ type relations struct{ target, kind map[string]string }
 // relations reads the relations in the part with this name. Their targets are relative to dir.
 func (b *workbook) relations(dir, name string) (relations, error) {
 	r := relations{map[string]string{}, map[string]string{}}
-	return r, b.each(name, func(_ *parts, at xml.StartElement) error {
+	return r, b.each(name, func(_ *partReader, at xml.StartElement) error {
 		if at.Name.Local != "Relationship" || len(r.target) > mostParts {
 			return nil
 		}
@@ -109,7 +109,7 @@ func (b *workbook) readStrings(part string) error {
 		return nil
 	}
 	size := 0
-	return b.each(part, func(x *parts, at xml.StartElement) error {
+	return b.each(part, func(x *partReader, at xml.StartElement) error {
 		if at.Name.Local != "si" {
 			return nil
 		}
