@@ -200,7 +200,7 @@ func (n numbers) Read(_ context.Context, sending bool, each func(*Record[int64])
 
 func crashBox(t *testing.T, dir string) *Outbox {
 	o := folderBox(t, filepath.Join(dir, "ledger"), "spend", 300*time.Millisecond)
-	o.o.Flush = 100 * time.Millisecond
+	o.options.Flush = 100 * time.Millisecond
 	return o
 }
 

@@ -7,11 +7,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// dedupe finds out which of the pending rows have been sent already, from this file or another one.
-// It works bucket by bucket, so that its memory depends on the file alone and not on how much was
-// pushed before. The rows that remain are added to ix, unless it is nil.
+// dedupe finds out which of the pending rows have been sent already, from this file or another one,
+// and sets their states. It works bucket by bucket (store.Buckets), so that its memory depends on
+// the file alone and not on how much was pushed before. The rows that remain are added to ix, the
+// index of the push, unless it is nil.
 func (w *attempt[V]) dedupe(ctx context.Context, ix *store.IndexWriter) (err error) {
-	var readers []*store.IndexReader
+	var readers []*store.IndexReader // the indexes of all other pushes whose records are remembered
 	defer func() {
 		for _, r := range readers {
 			r.Close()
@@ -21,7 +22,7 @@ func (w *attempt[V]) dedupe(ctx context.Context, ix *store.IndexWriter) (err err
 		if p == w.resumed || p.Head.Pruned || p.Head.Records == 0 {
 			continue
 		}
-		r, err := w.o.table.OpenIndex(ctx, p)
+		r, err := w.outbox.table.OpenIndex(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -33,8 +34,8 @@ func (w *attempt[V]) dedupe(ctx context.Context, ix *store.IndexWriter) (err err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if w.p.Order != "" {
-			if err := w.inOrder(b, readers, ix); err != nil {
+		if w.task.Order != "" {
+			if err := w.setStatesInOrder(b, readers, ix); err != nil {
 				return err
 			}
 			continue
@@ -55,11 +56,11 @@ func (w *attempt[V]) dedupe(ctx context.Context, ix *store.IndexWriter) (err err
 			}
 		}
 		slices.SortFunc(others, func(a, b counterpart) int { return a.CompareID(b.Item) })
-		if err := w.bucket(items, others, ix); err != nil {
+		if err := w.dedupeBucket(items, others, ix); err != nil {
 			return err
 		}
 	}
-	w.inGroups()
+	w.setStatesOfGroups()
 	return nil
 }
 
@@ -69,9 +70,9 @@ type counterpart struct {
 	state store.State
 }
 
-// bucket compares the rows of one bucket with the counterparts in other pushes. Items are sorted by
-// ID and row, others by ID.
-func (w *attempt[V]) bucket(items []store.Item, others []counterpart, ix *store.IndexWriter) error {
+// dedupeBucket compares the rows of one bucket with their counterparts in other pushes, ID by ID.
+// items are sorted by ID and row, others by ID.
+func (w *attempt[V]) dedupeBucket(items []store.Item, others []counterpart, ix *store.IndexWriter) error {
 	for len(items) > 0 {
 		n := 1
 		for n < len(items) && items[n].CompareID(items[0]) == 0 {
@@ -81,7 +82,7 @@ func (w *attempt[V]) bucket(items []store.Item, others []counterpart, ix *store.
 		for m < len(others) && others[m].CompareID(items[0]) == 0 {
 			m++
 		}
-		for _, it := range w.same(items[:n], others[:m]) {
+		for _, it := range w.setStatesOfID(items[:n], others[:m]) {
 			if ix == nil {
 				break
 			}
@@ -94,11 +95,12 @@ func (w *attempt[V]) bucket(items []store.Item, others []counterpart, ix *store.
 	return nil
 }
 
-// same sets the states of the rows of one ID by comparing them with each other and with their
-// counterparts. It returns the rows that are to be sent, or may have been. They are valid until the
-// next call.
-func (w *attempt[V]) same(items []store.Item, others []counterpart) (live []store.Item) {
-	w.sent, w.maybe, live = w.sent[:0], w.maybe[:0], w.kept[:0]
+// setStatesOfID sets the states of the rows of one ID by comparing them with each other and with
+// their counterparts. It returns the rows that are to be sent, or may have been. They are valid
+// until the next call.
+func (w *attempt[V]) setStatesOfID(items []store.Item, others []counterpart) (toSend []store.Item) {
+	// Collect the contents that were sent, and those that may have been.
+	w.sent, w.maybe, toSend = w.sent[:0], w.maybe[:0], w.kept[:0]
 	for _, o := range others {
 		if o.state == store.Accepted {
 			w.sent = append(w.sent, o.Content)
@@ -128,19 +130,19 @@ func (w *attempt[V]) same(items []store.Item, others []counterpart) (live []stor
 			if now == store.Pending { // otherwise it is in doubt already, or a person wants it sent again
 				w.states.Set(row, store.Unknown)
 			}
-			live = w.keep(live, it)
-		case len(w.sent)+len(w.maybe) > 0 && !w.p.SendConflicts && (now == store.Pending || again):
+			toSend = w.appendToSend(toSend, it)
+		case len(w.sent)+len(w.maybe) > 0 && !w.task.SendConflicts && (now == store.Pending || again):
 			w.states.Set(row, store.Conflict)
 		case !again:
-			live = w.keep(live, it)
+			toSend = w.appendToSend(toSend, it)
 		}
 	}
-	w.kept = live
-	return live
+	w.kept = toSend
+	return toSend
 }
 
-// keep adds a row to live; later rows with its content are duplicates of it.
-func (w *attempt[V]) keep(live []store.Item, it store.Item) []store.Item {
+// appendToSend adds a row to toSend; later rows with its content are duplicates of it.
+func (w *attempt[V]) appendToSend(toSend []store.Item, it store.Item) []store.Item {
 	w.sent = append(w.sent, it.Content)
-	return append(live, it)
+	return append(toSend, it)
 }

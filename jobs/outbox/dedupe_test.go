@@ -52,7 +52,7 @@ func TestSame(t *testing.T) {
 				map[byte]store.State{'+': store.Accepted, '?': store.Unknown}[s[0]]})
 		}
 		var live []string
-		for _, it := range w.same(items, others) {
+		for _, it := range w.setStatesOfID(items, others) {
 			live = append(live, fmt.Sprint(it.Row))
 		}
 		for i, want := range strings.Fields(c.after) {

@@ -8,9 +8,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// Check does what Do does before it sends, and writes nothing: neither the ledger nor the rejects.
-// Unless each is nil, Check then reads the file once more and calls each for every row, with what
-// would become of it.
+// Check does what Do does before it sends, and writes nothing, neither to the ledger nor to the
+// rejects file. Unless each is nil, Check then reads the file once more and calls each for every
+// row, with what would become of it.
 func Check[V any](ctx context.Context, o *Outbox, p Task[V], each func(*Record[V], Disposition)) (Report, error) {
 	w := newAttempt(o, p)
 	defer w.spool.Close()
@@ -38,13 +38,13 @@ type Disposition string
 
 // The dispositions.
 const (
-	ToSend         Disposition = "to send"  // or in doubt
-	SentBefore     Disposition = "accepted" // before
-	RejectedBefore Disposition = "rejected" // before, by the service
-	IsDuplicate    Disposition = "duplicates"
-	IsConflict     Disposition = "conflicts"
-	IsRefused      Disposition = "refused"
-	IsSkipped      Disposition = "skipped"
+	ToSend         Disposition = "to send"    // it would be sent, or is in doubt
+	SentBefore     Disposition = "accepted"   // the service accepted it in an earlier run
+	RejectedBefore Disposition = "rejected"   // the service rejected it in an earlier run
+	IsDuplicate    Disposition = "duplicates" // see store.Duplicate
+	IsConflict     Disposition = "conflicts"  // see store.Conflict
+	IsRefused      Disposition = "refused"    // the kind of job refuses it (Record.Refusal)
+	IsSkipped      Disposition = "skipped"    // it is no record (Record.Skipped)
 )
 
 // disposition returns what would become of a row, or what became of it in an earlier run.

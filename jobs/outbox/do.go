@@ -28,12 +28,13 @@ type Task[V any] struct {
 	MaxRejects *Most
 	RejectsKey string // key of the rejects file; empty: Name and ".rejects.csv"
 	Separator  rune   // between the cells of the rejects file, as in the file itself; 0: a comma
-	// Returns what the rejects file tells a person to write instead of a wrong cell; nil: nothing.
+	// Instead returns what the rejects file tells a person to write in place of a wrong cell. A nil
+	// Instead means: nothing.
 	Instead     func(Rejection) string
 	Conflict    Rejection // what the rejects file says about a conflict; zero: a general text
-	ParkUnknown bool      // leave records in doubt for a person, instead of sending them again
-	// Send a record whose ID was sent with other content (with Order: from a later file), instead
-	// of rejecting it.
+	ParkUnknown bool      // if set, records in doubt are left for a person, and not sent again
+	// SendConflicts has a record sent although its ID was sent with other content (with Order: from
+	// a later file). Otherwise it is a conflict.
 	SendConflicts bool
 
 	// Order, unless empty, makes the service get the rows of one ID in their order. Each row is
@@ -44,7 +45,6 @@ type Task[V any] struct {
 	Order string
 
 	Again bool // read a finished file again though its version is the same, because other rows may be valid now
-
 }
 
 // A Report is the result of a push, or of a check.
@@ -56,8 +56,8 @@ type Report struct {
 	Resent  int64 // requests for records that the service may have had
 	Spool   int64 // bytes of disk used
 	Index   int64 // bytes read from the indexes of earlier pushes
-	// Set by a check: until then, a push would leave the file, because it may still be growing.
-	// Zero: a push would take it now.
+	// Quiet is set by a check only: until then, a push would leave the file alone, because the file
+	// may still be growing. Zero: a push would take it now.
 	Quiet time.Time
 }
 
@@ -81,34 +81,36 @@ func Do[V any](ctx context.Context, l *Lease, o *Outbox, p Task[V]) (report Repo
 
 // An attempt is one Do or Check.
 type attempt[V any] struct {
-	o *Outbox
-	p Task[V]
+	outbox *Outbox
+	task   Task[V]
 
-	lease   *Lease // nil in a Check, which writes nothing
-	stat    Stat
-	pushes  []*store.Push
-	resumed *store.Push // the earlier push of this very content; nil: there is none
-	push    *store.Push // resumed, or a new push
-	states  *store.States
+	lease   *Lease        // nil in a Check, which writes nothing
+	stat    Stat          // of the file, from before the first reading
+	pushes  []*store.Push // all that the table has
+	resumed *store.Push   // the earlier push of this very content; nil: there is none
+	push    *store.Push   // resumed, or a new push
+	states  *store.States // of the file's rows
 
-	refusals store.Tallied
-	skipped  int64 // rows that are no records
-	unfit    int64 // rows that are refused because of their cells, and not because they come too late
-	digest   *digest
-	spool    *store.Spool
+	refusals store.Tallied // why rows are refused by the first reading
+	skipped  int64         // rows that are no records
+	unfit    int64         // rows that are refused because of their cells, and not because they come too late
+	digest   *digest       // of the first reading
+	spool    *store.Spool  // the rows that aren't refused
 	report   Report
 
-	// Buffers of same, which dedupe calls.
-	sent, maybe []uint64
-	kept        []store.Item
+	// These are reused buffers of setStatesOfID.
+	sent, maybe []uint64     // contents that were sent, and that may have been
+	kept        []store.Item // its result
 
-	words  map[int64]store.Words // with Order: why the service rejected rows that the file had before it changed
-	before *store.Push           // the latest push of this name, if the file has changed since
-	// With Order: IDs with a record in doubt that isn't sent again; nor are their later records.
+	words    map[int64]store.Words // with Order: why the service rejected rows that the file had before it changed
+	previous *store.Push           // the latest push of this name, if the file has changed since
+	// stuck is used with Order: the IDs with a record in doubt that isn't sent again. Later records
+	// of these IDs aren't sent either.
 	stuck  map[[16]byte]struct{}
 	groups groups // with Order: IDs that have records in common
 }
 
+// newAttempt returns an attempt with the defaults of the task filled in. Nothing is read yet.
 func newAttempt[V any](o *Outbox, p Task[V]) *attempt[V] {
 	if p.InFlight == 0 {
 		p.InFlight = 32
@@ -125,12 +127,14 @@ func newAttempt[V any](o *Outbox, p Task[V]) *attempt[V] {
 	if p.Conflict == (Rejection{}) {
 		p.Conflict.Reason = "the same record was pushed before with other content"
 	}
-	w := &attempt[V]{o: o, p: p, states: &store.States{}, refusals: store.Tallied{}, stuck: map[[16]byte]struct{}{},
-		words: map[int64]store.Words{}, spool: &store.Spool{Dir: o.o.SpoolDir}}
+	w := &attempt[V]{outbox: o, task: p, states: &store.States{}, refusals: store.Tallied{},
+		stuck: map[[16]byte]struct{}{}, words: map[int64]store.Words{}, spool: &store.Spool{Dir: o.options.SpoolDir}}
 	w.report.File = File{Name: p.Name}
 	return w
 }
 
+// do prepares the push and, unless the file is finished already, sends its records. A file that
+// can't be sent gets its error on record, and its rejects are published.
 func (w *attempt[V]) do(ctx context.Context) error {
 	err := w.prepare(ctx)
 	switch {
@@ -147,9 +151,9 @@ func (w *attempt[V]) do(ctx context.Context) error {
 		w.report.File = fileOf(w.push)
 		return err
 	case errors.Is(err, ErrTooMany):
-		err = errors.Join(err, w.explain(ctx))
+		err = errors.Join(err, w.publishUnsent(ctx))
 	}
-	if lasting(err) { // the next run reads the file again all the same
+	if recurs(err) { // the next run reads the file again all the same
 		if w.push == nil {
 			w.push = w.begin()
 		}
@@ -171,8 +175,9 @@ func (w *attempt[V]) begin() *store.Push {
 		}
 	}
 	return &store.Push{Words: w.words, Sums: map[string]store.Sum{}, Head: store.Head{
-		ID: now.Format("20060102T150405.000Z") + "-" + rand.Text()[:10], Name: w.p.Name, Order: w.p.Order,
+		ID: now.Format("20060102T150405.000Z") + "-" + rand.Text()[:10], Name: w.task.Name, Order: w.task.Order,
 		Version: w.stat.Version, Digest: w.digest.String(),
-		Run: w.o.o.Run, Started: now, Rows: w.digest.records, Skipped: w.skipped, Refusals: w.refusals.List(),
+		Run: w.outbox.options.Run, Started: now, Rows: w.digest.records, Skipped: w.skipped,
+		Refusals: w.refusals.List(),
 	}}
 }

@@ -50,9 +50,9 @@ func isNumber(cell string) bool {
 		strings.Trim(digits, "0123456789.,") == ""
 }
 
-// fit returns a row's cells, cut or filled up to the number of columns of the file. In a row with
-// more cells, the last one holds the rest, joined with the separator: this reads well in a text
-// editor, and the columns that follow stay in their places.
+// fit appends a row's cells to into, cut or filled up to the number of columns of the file. In a
+// row with more cells, the last one holds the rest, joined with the separator: this reads well in a
+// text editor, and the columns that follow stay in their places.
 func fit(into, cells []string, columns int, separator rune) []string {
 	if len(cells) > columns && columns > 0 {
 		rest := strings.Join(cells[columns-1:], string(utf8.AppendRune(nil, separator)))

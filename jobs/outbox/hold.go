@@ -14,11 +14,12 @@ const UnitName = store.UnitName
 // A Lease is the right to push the files of a table.
 type Lease = store.Lease
 
+// leaseKey is the key under which Hold puts the lease into a context.
 type leaseKey struct{}
 
-// May returns an error when the push that ctx comes from has lost its lease, and nil for a ctx that
-// comes from no push. Send calls it right before it sends a record, because the record may have
-// waited for the limiter, or the machine may have been suspended.
+// May checks that the lease under which ctx was made by Hold still lasts. The error says that it is
+// lost; for any other ctx, there is none. Send calls May right before it sends a record, because
+// the record may have waited for the limiter, or the machine may have been suspended.
 func May(ctx context.Context) error {
 	if l, is := ctx.Value(leaseKey{}).(*Lease); is {
 		return l.Leased()
@@ -26,10 +27,10 @@ func May(ctx context.Context) error {
 	return nil
 }
 
-// Hold calls do while it holds the lease of the table. When another process has the lease, the
-// error is a *ledger.HeldError.
+// Hold calls do while it holds the lease of the table. The context of do ends when the lease is
+// lost. When another process has the lease, the error is a *ledger.HeldError.
 func (o *Outbox) Hold(ctx context.Context, do func(context.Context, *Lease) error) (err error) {
-	l, err := o.table.Take(ctx, o.o.Run)
+	l, err := o.table.Take(ctx, o.options.Run)
 	if err != nil {
 		return err
 	}

@@ -245,7 +245,7 @@ func TestOrderOneID(t *testing.T) {
 		busy--
 		return 0, nil
 	}
-	r.o.ReadAhead = 100
+	r.options.ReadAhead = 100
 	r.want(r.do(p).File, "2000 accepted, ended")
 	if ahead > 100+block+16 {
 		t.Errorf("%d rows ahead", ahead)
@@ -410,7 +410,7 @@ func (d *dawn) say(line string, _ int) error {
 // pushAll pushes the files in their order, until the process dies.
 func (d *dawn) pushAll(t *testing.T, calm bool) {
 	d.Outbox = d.open()
-	d.o.ReadAhead, d.o.Flush = 8+d.rng.IntN(100), 5*time.Millisecond
+	d.options.ReadAhead, d.options.Flush = 8+d.rng.IntN(100), 5*time.Millisecond
 	if d.park && d.rng.IntN(3) == 0 || calm {
 		if _, err := d.Requeue(t.Context(), ""); err != nil {
 			t.Fatal(err)

@@ -54,8 +54,8 @@ type Options struct {
 // Files are pushed one after the other, under the table's lease, so that a record that two of them
 // have in common is sent once. It is safe for concurrent use.
 type Outbox struct {
-	o     Options
-	table *store.Table
+	options Options
+	table   *store.Table
 }
 
 // New makes the outbox. Nothing is read yet.
@@ -73,7 +73,7 @@ func New(o Options) *Outbox {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Outbox{
-		o: o, table: store.Open(o.Ledger, o.Table),
+		options: o, table: store.Open(o.Ledger, o.Table),
 	}
 }
 
@@ -86,7 +86,7 @@ type File struct {
 	Run     string    `json:"run"` // the last run that worked on it
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// When the ledger was last written for it; once it has ended, when it ended.
+	// Last is when the ledger was last written for it; once it has ended, when it ended.
 	Last       time.Time            `json:"last"`
 	Rows       int64                `json:"rows"`
 	Skipped    int64                `json:"skipped"` // not among Rows: totals, notes and empty rows
@@ -102,7 +102,7 @@ type File struct {
 	Sums       map[string]store.Sum `json:"sums,omitempty"`
 	Rejects    string               `json:"rejects,omitempty"` // key of the rejects file; empty: there is none
 	Reasons    []store.Reason       `json:"reasons,omitempty"` // why rows aren't taken, those with most rows first
-	// Why nothing of it is sent, or nothing more; empty: nothing is wrong.
+	// Error says why nothing of it is sent, or nothing more; empty: nothing is wrong.
 	Error string `json:"error,omitempty"`
 }
 
@@ -122,7 +122,7 @@ func Latest(all []File) (list []File) {
 	return list
 }
 
-// Open tells whether there is something left to do.
+// Open tells whether the push hasn't ended, so that something is left to do.
 func (f File) Open() bool { return f.Ended.IsZero() }
 
 // NotTaken returns how many rows weren't taken: refused by the kind, rejected by the service, or in
@@ -144,7 +144,7 @@ func (o *Outbox) Summed(ctx context.Context) ([]File, error) {
 	return o.files(ctx, func(*store.Push) bool { return true })
 }
 
-// files reads all pushes; deep says which of them are read with their sums.
+// files reads all pushes, the latest first; deep says which of them are read with their sums.
 func (o *Outbox) files(ctx context.Context, deep func(*store.Push) bool) (files []File, err error) {
 	pushes, err := o.table.Pushes(ctx, deep)
 	for _, p := range slices.Backward(pushes) {
@@ -153,6 +153,7 @@ func (o *Outbox) files(ctx context.Context, deep func(*store.Push) bool) (files 
 	return files, err
 }
 
+// fileOf describes a push as it is known now.
 func fileOf(p *store.Push) File {
 	h, c, last := p.Head, p.Head.Counts, p.Head.Ended
 	if p.Open() {

@@ -12,21 +12,25 @@ import (
 // prepare reads the file for the first time and finds out which of its rows are to be sent. For a
 // new push it writes the index of its records, unless it is a Check.
 func (w *attempt[V]) prepare(ctx context.Context) (err error) {
-	if w.stat, err = w.p.Source.Stat(ctx); err != nil {
+	// Leave a file that changed a short while ago, or that was pushed with this version.
+	if w.stat, err = w.task.Source.Stat(ctx); err != nil {
 		return err
 	}
-	if age := time.Since(w.stat.Modified); w.p.Quiet > 0 && age < w.p.Quiet {
-		quiet := &QuietError{Age: age, Quiet: w.p.Quiet,
-			Due: w.stat.Modified.Add(w.p.Quiet).Truncate(time.Second).Add(time.Second)}
+	if age := time.Since(w.stat.Modified); w.task.Quiet > 0 && age < w.task.Quiet {
+		quiet := &QuietError{Age: age, Quiet: w.task.Quiet,
+			Due: w.stat.Modified.Add(w.task.Quiet).Truncate(time.Second).Add(time.Second)}
 		if w.lease != nil {
 			return quiet
 		}
 		w.report.Quiet = quiet.Due
 	}
-	if p := w.known(); p != nil && w.lease != nil && !w.p.Again && !p.Open() && p.Head.Version == w.stat.Version {
+	if p := w.latestPush(); p != nil && w.lease != nil && !w.task.Again && !p.Open() &&
+		p.Head.Version == w.stat.Version {
 		w.report.Same, w.resumed, w.report.File = true, p, fileOf(p)
 		return nil
 	}
+
+	// Read the file, and continue an earlier push of the same content, or begin a new one.
 	if err := w.validate(ctx); err != nil {
 		return err
 	}
@@ -37,28 +41,30 @@ func (w *attempt[V]) prepare(ctx context.Context) (err error) {
 	if w.push = w.resumed; w.push == nil {
 		w.push = w.begin()
 		if w.lease != nil {
-			if ix, err = w.o.table.WriteIndex(ctx, w.push); err != nil {
+			if ix, err = w.outbox.table.WriteIndex(ctx, w.push); err != nil {
 				return err
 			}
 			defer ix.Drop()
 		}
 	}
+
+	// Compare its records with those sent before.
 	if err := w.dedupe(ctx, ix); err != nil {
 		return err
 	}
 	now := *w.push
 	now.Head.Counts = w.states.Tally()
 	w.report.File, w.report.Spool = fileOf(&now), w.spool.End
-	if err = w.p.MaxRejects.exceeded(w.unfit, w.digest.records); err == nil && ix != nil {
+	if err = w.task.MaxRejects.exceeded(w.unfit, w.digest.records); err == nil && ix != nil {
 		err = ix.Commit(&w.push.Head)
 	}
 	return err
 }
 
-// known returns the latest push of the file's name that came as far as sending, or nil.
-func (w *attempt[V]) known() *store.Push {
+// latestPush returns the latest push of the file's name that came as far as sending, or nil.
+func (w *attempt[V]) latestPush() *store.Push {
 	for _, p := range slices.Backward(w.pushes) {
-		if p.Head.Name == w.p.Name && p.Head.Whole > 0 {
+		if p.Head.Name == w.task.Name && p.Head.Whole > 0 {
 			return p
 		}
 	}
@@ -69,7 +75,7 @@ func (w *attempt[V]) known() *store.Push {
 // others for dedupe.
 func (w *attempt[V]) validate(ctx context.Context) error {
 	w.digest = newDigest()
-	err := w.p.Source.Read(ctx, false, func(r *Record[V]) error {
+	err := w.task.Source.Read(ctx, false, func(r *Record[V]) error {
 		if r.Skipped != "" {
 			w.skipped++
 			return nil
@@ -100,14 +106,14 @@ func (w *attempt[V]) validate(ctx context.Context) error {
 		return err
 	}
 	if w.states.Rows == 0 {
-		w.o.o.Log.Warn("the file has no records", "run", w.o.o.Run, "window", w.p.Name)
+		w.outbox.options.Log.Warn("the file has no records", "run", w.outbox.options.Run, "window", w.task.Name)
 	}
-	return w.pinned(ctx)
+	return w.checkUnchanged(ctx)
 }
 
-// pinned returns an error when the file is no longer the version that prepare found.
-func (w *attempt[V]) pinned(ctx context.Context) error {
-	now, err := w.p.Source.Stat(ctx)
+// checkUnchanged returns an error when the file is no longer the version that prepare found.
+func (w *attempt[V]) checkUnchanged(ctx context.Context) error {
+	now, err := w.task.Source.Stat(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,12 +126,12 @@ func (w *attempt[V]) pinned(ctx context.Context) error {
 
 // resume looks for an earlier push of this content, and takes over what became of its rows.
 func (w *attempt[V]) resume() error {
-	last := w.known()
+	last := w.latestPush()
 	if last == nil {
 		return nil
 	}
 	if last.Head.Digest != w.digest.String() {
-		w.report.Changed, w.before = true, last
+		w.report.Changed, w.previous = true, last
 		if last.Head.Pruned {
 			return fmt.Errorf("%w (pushed %s); give what is new a file of its own", ErrForgotten,
 				last.Head.Started.Format(time.DateOnly))
@@ -133,8 +139,8 @@ func (w *attempt[V]) resume() error {
 		return nil
 	}
 	w.resumed = last
-	if w.p.Order != "" {
-		w.p.Order = last.Head.Order // Order may differ now, because the file was copied again
+	if w.task.Order != "" {
+		w.task.Order = last.Head.Order // Order may differ now, because the file was copied again
 	}
 	if !last.Open() {
 		w.report.Same, w.report.File = true, fileOf(last)
@@ -157,8 +163,9 @@ func (w *attempt[V]) merge(read, recorded store.State) store.State {
 	return recorded
 }
 
-// live tells whether a row is to be sent.
-func (w *attempt[V]) live(s store.State) bool {
+// toSend tells whether a row in this state is to be sent: it is pending, or in doubt and not
+// parked.
+func (w *attempt[V]) toSend(s store.State) bool {
 	s &^= store.Doubt
-	return s == store.Pending || s == store.Unknown && !w.p.ParkUnknown
+	return s == store.Pending || s == store.Unknown && !w.task.ParkUnknown
 }

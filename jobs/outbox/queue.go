@@ -11,22 +11,23 @@ import (
 // became of the one before it.
 type queues[V any] struct {
 	ordered bool
-	kept    int64         // how many records there are in next and behind
+	count   int64         // how many records there are in next and behind
 	next    []delivery[V] // the records that the next segments release
-	// For each ID, or group, with a record in next or in flight: the records after that one.
+	// behind has, for each ID or group with a record in next or in flight, the records after that
+	// one. The key is delivery.queue.
 	behind map[[16]byte][]delivery[V]
 }
 
-// enter puts a record that was read into its queue, waiting while ReadAhead records are in the
-// queues. When the record isn't to be sent, enter writes it to the rejects, if it belongs there.
-func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
+// enqueue puts a record that was read into its queue, waiting while ReadAhead records are in the
+// queues. When the record isn't to be sent, enqueue writes it to the rejects, if it belongs there.
+func (s *sender[V]) enqueue(ctx context.Context, d delivery[V]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.work.live(s.work.states.Get(l.row)) {
-		return s.work.note(s.rejects, l, s.push.Words)
+	if !s.attempt.toSend(s.attempt.states.Get(d.row)) {
+		return s.attempt.addReject(s.rejects, d, s.push.Words)
 	}
-	for s.queues.kept >= int64(s.work.o.o.ReadAhead) && s.err == nil && ctx.Err() == nil {
-		s.moved.Wait()
+	for s.queues.count >= int64(s.attempt.outbox.options.ReadAhead) && s.err == nil && ctx.Err() == nil {
+		s.roomCond.Wait()
 	}
 	if s.err != nil {
 		return s.err
@@ -34,14 +35,14 @@ func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	s.queues.kept++
+	s.queues.count++
 	if !s.queues.ordered {
-		s.queues.next = append(s.queues.next, l)
-	} else if queue, busy := s.queues.behind[l.queue]; busy {
-		s.queues.behind[l.queue] = append(queue, l)
+		s.queues.next = append(s.queues.next, d)
+	} else if queue, busy := s.queues.behind[d.queue]; busy {
+		s.queues.behind[d.queue] = append(queue, d)
 	} else {
-		s.queues.behind[l.queue] = []delivery[V]{l}
-		s.advance(l.queue)
+		s.queues.behind[d.queue] = []delivery[V]{d}
+		s.advance(d.queue)
 	}
 	s.signal()
 	return nil
@@ -55,8 +56,8 @@ func (s *sender[V]) advance(key [16]byte) {
 		return
 	}
 	queue := s.queues.behind[key]
-	for len(queue) > 0 && s.work.isStuck(queue[0]) {
-		s.work.stick(queue[0])
+	for len(queue) > 0 && s.attempt.isStuck(queue[0]) {
+		s.attempt.markStuck(queue[0])
 		s.skip(queue[0])
 		queue = queue[1:]
 	}
@@ -70,28 +71,28 @@ func (s *sender[V]) advance(key [16]byte) {
 
 // isStuck tells whether a delivery can't be sent because an earlier record of one of its IDs is in
 // doubt and isn't sent again.
-func (w *attempt[V]) isStuck(l delivery[V]) bool {
-	_, stuck := w.stuck[l.id]
-	_, also := w.stuck[l.also]
+func (w *attempt[V]) isStuck(d delivery[V]) bool {
+	_, stuck := w.stuck[d.id]
+	_, also := w.stuck[d.also]
 	return stuck || also
 }
 
-// stick marks the IDs of a delivery, so that no later record of theirs is sent.
-func (w *attempt[V]) stick(l delivery[V]) {
-	w.stuck[l.id] = struct{}{}
-	if l.also != [16]byte{} {
-		w.stuck[l.also] = struct{}{}
+// markStuck marks the IDs of a delivery, so that no later record of theirs is sent.
+func (w *attempt[V]) markStuck(d delivery[V]) {
+	w.stuck[d.id] = struct{}{}
+	if d.also != [16]byte{} {
+		w.stuck[d.also] = struct{}{}
 	}
 }
 
 // skip leaves a record for a later run, because an earlier one of its ID is in doubt.
-func (s *sender[V]) skip(l delivery[V]) {
+func (s *sender[V]) skip(d delivery[V]) {
 	now := store.Waiting
-	if s.work.states.Get(l.row).Maybe() {
+	if s.attempt.states.Get(d.row).Maybe() {
 		now = store.Unknown | store.Doubt
 	}
-	s.work.states.Set(l.row, now)
-	s.acknowledged = append(s.acknowledged, l.row)
-	s.queues.kept--
-	s.moved.Broadcast()
+	s.attempt.states.Set(d.row, now)
+	s.acknowledged = append(s.acknowledged, d.row)
+	s.queues.count--
+	s.roomCond.Broadcast()
 }

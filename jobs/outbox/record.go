@@ -36,11 +36,13 @@ type Stat struct {
 // A Record is one row of a file. ID, Content, Refusal and Skipped come out the same in every
 // reading.
 type Record[V any] struct {
-	Row     int64    // from 1, ascending; gaps are allowed
-	ID      [16]byte // 128-bit hash of what identifies it or, with Task.Order, of the thing it is about; evenly spread
-	Also    [16]byte // with Task.Order: hash of a second thing that it is about, also in Content; zero: none
-	Content uint64   // hash of the rest
-	Value   V
+	Row int64 // from 1, ascending; gaps are allowed
+	// ID is a 128-bit hash of what identifies it or, with Task.Order, of the thing it is about. It
+	// must be evenly spread.
+	ID      [16]byte
+	Also    [16]byte   // with Task.Order: hash of a second thing that it is about, also in Content; zero: none
+	Content uint64     // hash of the rest
+	Value   V          // what Send gets
 	Refusal *Rejection // why it isn't sent; nil: it is to be sent
 	Expired bool       // refused only by the clock: it may have been good before, so ID and Content must be set
 	// Why the row isn't a record, such as "is a row of totals"; the other fields are then ignored.
@@ -113,8 +115,9 @@ type UnfitError struct{ Err error }
 func (e *UnfitError) Error() string { return e.Err.Error() }
 func (e *UnfitError) Unwrap() error { return e.Err }
 
-// lasting tells whether an error recurs until somebody changes the file, or the job.
-func lasting(err error) bool {
+// recurs tells whether an error comes again in each run, until somebody changes the file or the
+// job.
+func recurs(err error) bool {
 	var unfit *UnfitError
 	return errors.Is(err, ErrTooMany) || errors.Is(err, ErrForgotten) || errors.As(err, &unfit)
 }
@@ -122,8 +125,8 @@ func lasting(err error) bool {
 // A QuietError says until when a file waits because it changed a short while ago. It is an
 // ErrGrowing.
 type QuietError struct {
-	Age, Quiet time.Duration
-	Due        time.Time // by this machine's clock
+	Age, Quiet time.Duration // how long ago the file changed, and how long ago is enough
+	Due        time.Time     // when the wait is over, by this machine's clock
 }
 
 func (e *QuietError) Error() string {
@@ -141,7 +144,7 @@ type Most struct {
 	Share float64
 }
 
-// exceeded returns an ErrTooMany when a file with so many rows has more rejects than m allows. A
+// exceeded returns an ErrTooMany when a file with this many rows has more rejects than m allows. A
 // nil m allows any number.
 func (m *Most) exceeded(rejects, rows int64) error {
 	switch {

@@ -16,37 +16,39 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// rejects is the rejects file while it is being written. For each record that isn't taken it has
-// the cells of the original file, and RejectColumns. Rows ascend, except those that the service
-// rejected, which are added when its answer comes. The file begins with a byte order mark, without
-// which Excel doesn't take it for UTF-8.
+// rejects is the rejects file while it is being written to a temporary file. For each record that
+// isn't taken it has the cells of the original file, and RejectColumns. Rows ascend, except those
+// that the service rejected, which are added when its answer comes. The file begins with a byte
+// order mark, because Excel doesn't take it for UTF-8 otherwise.
 type rejects struct {
-	name      string // of the file that is pushed
-	header    func() []string
-	separator rune
-	instead   func(Rejection) string
+	name      string                 // name of the file that is pushed
+	header    func() []string        // names of that file's columns
+	separator rune                   // between cells
+	instead   func(Rejection) string // see Task.Instead
 	file      *os.File
-	csv       *csv.Writer
-	rows      int64
-	columns   int
-	cells     []string
+	csv       *csv.Writer // writes to file
+	rows      int64       // how many were added, without the header
+	columns   int         // how many the pushed file has
+	cells     []string    // reused by add
 }
 
 // utf8Mark is the byte order mark, which shows that a text is in UTF-8.
 const utf8Mark = "\ufeff"
 
+// newRejects makes the temporary file; drop removes it.
 func (w *attempt[V]) newRejects() (*rejects, error) {
-	f, err := os.CreateTemp(w.o.o.SpoolDir, "outbox-*.rejects")
+	f, err := os.CreateTemp(w.outbox.options.SpoolDir, "outbox-*.rejects")
 	if err != nil {
 		return nil, fmt.Errorf("spool rejects: %w", err)
 	}
 	_ = os.Remove(f.Name()) // a process that is killed must not leave it behind: it says whom the records are of
-	r := &rejects{name: w.p.Name, header: w.p.Source.Header, separator: w.p.Separator, instead: w.p.Instead, file: f,
-		csv: csv.NewWriter(f)}
+	r := &rejects{name: w.task.Name, header: w.task.Source.Header, separator: w.task.Separator,
+		instead: w.task.Instead, file: f, csv: csv.NewWriter(f)}
 	r.csv.Comma = r.separator
 	return r, nil
 }
 
+// add writes one row, and before the first one the header.
 func (r *rejects) add(row int64, why Rejection, cells []string) error {
 	if r.rows == 0 {
 		header := r.header()
@@ -74,6 +76,7 @@ func (r *rejects) write(cells []string) error {
 	return nil
 }
 
+// drop closes and removes the temporary file.
 func (r *rejects) drop() {
 	_ = r.file.Close()
 	_ = os.Remove(r.file.Name())
@@ -122,40 +125,40 @@ func private(as func(any) bool) error {
 
 // publish puts the rejects where the options say, and returns their key: empty when there are none.
 func (w *attempt[V]) publish(ctx context.Context, r *rejects) (string, error) {
-	if w.o.o.Rejects == nil {
+	if w.outbox.options.Rejects == nil {
 		return "", nil
 	}
 	if err := May(ctx); err != nil {
 		return "", err
 	}
-	put, err := r.put(ctx, w.o.o.Rejects, w.p.RejectsKey)
+	put, err := r.put(ctx, w.outbox.options.Rejects, w.task.RejectsKey)
 	if err != nil || !put {
 		return "", err
 	}
-	return w.p.RejectsKey, nil
+	return w.task.RejectsKey, nil
 }
 
-// note adds a record that isn't taken to the rejects. words holds, by row, why the service rejected
-// records.
-func (w *attempt[V]) note(r *rejects, l delivery[V], words map[int64]store.Words) error {
-	switch w.states.Get(l.row) &^ store.Doubt {
+// addReject adds a record to the rejects if its state says that it isn't taken. words holds, by
+// row, why the service rejected records.
+func (w *attempt[V]) addReject(r *rejects, d delivery[V], words map[int64]store.Words) error {
+	switch w.states.Get(d.row) &^ store.Doubt {
 	case store.Refused:
-		if l.refusal == nil {
-			l.refusal = &Rejection{Reason: "refused by an earlier reading"}
+		if d.refusal == nil {
+			d.refusal = &Rejection{Reason: "refused by an earlier reading"}
 		}
-		return r.add(l.row, *l.refusal, l.cells)
+		return r.add(d.row, *d.refusal, d.cells)
 	case store.Conflict:
-		return r.add(l.row, w.p.Conflict, l.cells)
+		return r.add(d.row, w.task.Conflict, d.cells)
 	case store.Rejected:
-		return r.add(l.row, Rejection(words[l.row]), l.cells)
+		return r.add(d.row, Rejection(words[d.row]), d.cells)
 	}
 	return nil
 }
 
-// explain publishes the rejects of a file when nothing of it is sent. To do so, it reads the file
-// for the second time.
-func (w *attempt[V]) explain(ctx context.Context) error {
-	if w.o.o.Rejects == nil {
+// publishUnsent publishes the rejects of a file when nothing of it is sent. To do so, it reads the
+// file for the second time.
+func (w *attempt[V]) publishUnsent(ctx context.Context) error {
+	if w.outbox.options.Rejects == nil {
 		return nil
 	}
 	r, err := w.newRejects()
@@ -167,7 +170,7 @@ func (w *attempt[V]) explain(ctx context.Context) error {
 	if w.resumed != nil {
 		words = w.resumed.Words
 	}
-	if err := w.reread(ctx, func(l delivery[V]) error { return w.note(r, l, words) }); err != nil {
+	if err := w.reread(ctx, func(d delivery[V]) error { return w.addReject(r, d, words) }); err != nil {
 		return err
 	}
 	w.report.Rejects, err = w.publish(ctx, r)

@@ -11,8 +11,8 @@ func (w *attempt[V]) reread(ctx context.Context, each func(delivery[V]) error) e
 	again := newDigest()
 	var waiting []delivery[V]
 	deliver := func() error {
-		for _, l := range waiting {
-			if err := each(l); err != nil {
+		for _, d := range waiting {
+			if err := each(d); err != nil {
 				return err
 			}
 		}
@@ -20,7 +20,7 @@ func (w *attempt[V]) reread(ctx context.Context, each func(delivery[V]) error) e
 		return nil
 	}
 	differs := fmt.Errorf("%w: its second reading gave other records than the first", ErrGrowing)
-	err := w.p.Source.Read(ctx, true, func(r *Record[V]) error {
+	err := w.task.Source.Read(ctx, true, func(r *Record[V]) error {
 		if r.Skipped != "" {
 			return nil
 		}
@@ -28,12 +28,12 @@ func (w *attempt[V]) reread(ctx context.Context, each func(delivery[V]) error) e
 		if err != nil {
 			return err
 		}
-		l := delivery[V]{row: r.Row, queue: w.groups.root(r.ID), id: r.ID, also: r.Also, value: r.Value, cells: r.Cells}
+		d := delivery[V]{row: r.Row, queue: w.groups.root(r.ID), id: r.ID, also: r.Also, value: r.Value, cells: r.Cells}
 		if r.Refusal != nil {
 			refusal := *r.Refusal
-			l.refusal = &refusal
+			d.refusal = &refusal
 		}
-		waiting = append(waiting, l)
+		waiting = append(waiting, d)
 		switch {
 		case !full:
 			return nil
@@ -49,7 +49,7 @@ func (w *attempt[V]) reread(ctx context.Context, each func(delivery[V]) error) e
 		err = deliver()
 	}
 	if err == nil {
-		err = w.pinned(ctx)
+		err = w.checkUnchanged(ctx)
 	}
 	return err
 }

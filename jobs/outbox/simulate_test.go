@@ -122,7 +122,7 @@ func (n *night) run(ids int) {
 	n.stop, n.dead, n.buried, n.frozen = stop, make(chan struct{}), make(chan struct{}), false
 	n.mu.Unlock()
 	n.Outbox = n.open()
-	n.o.ReadAhead, n.o.Flush = 8+n.rng.IntN(100), 5*time.Millisecond
+	n.options.ReadAhead, n.options.Flush = 8+n.rng.IntN(100), 5*time.Millisecond
 	p := n.push(fmt.Sprint(name), n.files[name])
 	p.InFlight = 1 + n.rng.IntN(6)
 	over := make(chan error, 1)

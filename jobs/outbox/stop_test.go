@@ -83,7 +83,7 @@ func TestKillWhileStopping(t *testing.T) {
 		const window = (1 + mostAhead) * 4
 		r := newRig(t)
 		looks := r.doubting(window)
-		r.o.Flush = 100 * time.Millisecond
+		r.options.Flush = 100 * time.Millisecond
 		ctx, stop := context.WithCancel(t.Context())
 		p := r.push("f", many(100))
 		p.InFlight = 4
@@ -166,7 +166,7 @@ func TestLedgerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		fail := r.failing("pushes/spend/")
-		r.o.ReadAhead = 100
+		r.options.ReadAhead = 100
 		sent := 0
 		p := r.push("f", many(1000))
 		p.Send = func(context.Context, string) (int, error) {
@@ -203,11 +203,11 @@ func TestLeaseEnds(t *testing.T) {
 // Another process has gone on with the push, because this one was suspended.
 func TestTakenOver(t *testing.T) {
 	r := newRig(t)
-	r.o.ReadAhead = 4
+	r.options.ReadAhead = 4
 	p := r.push("f", many(100))
 	p.Send = func(ctx context.Context, line string) (int, error) {
 		if line == "id20 1" {
-			other := r.open().o.Ledger
+			other := r.open().options.Ledger
 			for n := range 40 { // most of them are there
 				_, _ = other.CreateOnce(t.Context(), fmt.Sprintf("pushes/spend/%06d.json", n+1), store.Segment{})
 			}

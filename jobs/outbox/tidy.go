@@ -23,26 +23,26 @@ func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) 
 			if !p.Newest || p.States == nil || p.Head.Pruned || name != "" && p.Head.Name != name {
 				continue
 			}
-			var found int64
+			var changed int64
 			for row := int64(1); row <= p.States.Rows; row++ {
 				if p.States.Get(row)&^store.Doubt == store.Unknown {
 					p.States.Set(row, store.Pending|store.Doubt)
-					found++
+					changed++
 				}
 			}
-			if found == 0 {
+			if changed == 0 {
 				continue
 			}
 			p.Head.Ended = time.Time{}
 			if err := l.Append(ctx, p, p.Whole()); err != nil {
 				return err
 			}
-			n += found
+			n += changed
 		}
 		return nil
 	})
 	if err != nil {
-		err = fmt.Errorf("requeue records of %s: %w", o.o.Table, err)
+		err = fmt.Errorf("requeue records of %s: %w", o.options.Table, err)
 	}
 	return n, err
 }
@@ -53,15 +53,15 @@ func (o *Outbox) Requeue(ctx context.Context, name string) (n int64, err error) 
 func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 	pushes, err := o.table.Pushes(ctx, func(*store.Push) bool { return false })
 	old := func(p *store.Push) bool {
-		return p.Age(now) > o.o.Keep && (p.Head.First > 0 || !p.Head.Pruned) || o.forgotten(p, now)
+		return p.Age(now) > o.options.Keep && (p.Head.First > 0 || !p.Head.Pruned) || o.forgotten(p, now)
 	}
 	if err != nil || !slices.ContainsFunc(pushes, old) {
-		return err // without a lease
+		return err // no lease was needed
 	}
 	err = o.Hold(ctx, func(ctx context.Context, l *Lease) error {
-		held := func(p *store.Push) bool { return p.Open() || p.Age(now) <= o.o.Keep }
+		held := func(p *store.Push) bool { return p.Open() || p.Age(now) <= o.options.Keep }
 		for _, p := range l.Pushes {
-			if p.Age(now) > o.o.Keep && !p.Head.Pruned {
+			if p.Age(now) > o.options.Keep && !p.Head.Pruned {
 				if p.Head.Pruned, p.States = true, nil; p.Open() {
 					p.Head.Ended = now.UTC() // the numbers of its segments stay taken for another Keep
 				}
@@ -73,7 +73,7 @@ func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	if err != nil {
-		err = fmt.Errorf("prune what was pushed of %s: %w", o.o.Table, err)
+		err = fmt.Errorf("prune what was pushed of %s: %w", o.options.Table, err)
 	}
 	return err
 }
@@ -81,5 +81,5 @@ func (o *Outbox) Prune(ctx context.Context, now time.Time) error {
 // forgotten tells whether a push is to be dropped as a whole. A push of a file that was refused is
 // kept only as long as records are.
 func (o *Outbox) forgotten(p *store.Push, now time.Time) bool {
-	return p.Age(now) > remembered || p.Head.Whole == 0 && p.Age(now) > o.o.Keep
+	return p.Age(now) > remembered || p.Head.Whole == 0 && p.Age(now) > o.options.Keep
 }
