@@ -31,8 +31,8 @@ func (o Options) slugChanges(ctx context.Context, s Selector, lost []string) str
 // snapshot still lacks them. When a slug was renamed and the new one has gone, too, it also returns
 // that change.
 func (s Selector) lostIn(r slugs.Record, lost []string) (changes []slugs.Change) {
-	// in tells whether an owner of an event is an app that the selector takes, and means whether the
-	// selector chooses an event by its name or token.
+	// in tells whether an owner of an event is an app that the selector takes. means tells whether
+	// the selector chooses an event by its name or token.
 	in := func(o slugs.Owner) bool { return s.App == "" || o.App == s.App }
 	means := func(l slugs.Label, owners []slugs.Owner) bool {
 		return s.Name != "" && l.Name == s.Name && slices.ContainsFunc(owners, in) ||

@@ -28,7 +28,7 @@ func WriteEnd(w io.Writer, s *wire.Ran, now time.Time) {
 	list, results := s.List, s.Record.Results
 	g := text.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true},
 		Most: []int{32}}
-	how := "" // a command that shows the first table's rows
+	how := ""           // a command that shows the first table's rows
 	named, more := 0, 0 // numbers of tables that are named, and that aren't
 	var pushed []string
 	for i, r := range results {

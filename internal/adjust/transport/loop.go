@@ -236,8 +236,8 @@ const warnEvery = int64(time.Second)
 // run then logs how the row ended.
 func (x *exchange) warn(f *failure, wait time.Duration) {
 	if x.record() {
-		now, last := time.Now().UnixNano(), x.Client.lastWarned.Load()
-		if now-last < warnEvery || !x.Client.lastWarned.CompareAndSwap(last, now) {
+		now, last := time.Now().UnixNano(), x.lastWarned.Load()
+		if now-last < warnEvery || !x.lastWarned.CompareAndSwap(last, now) {
 			return
 		}
 	}

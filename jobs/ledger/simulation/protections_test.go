@@ -23,9 +23,10 @@ var protections = []protection{
 		[]edit{{"jobs/partition/attempt.go", "p, old := a.Publication, a.Base\n",
 			"a.Base, _ = t.Record(a.Part.Partition)\n\tp, old := a.Publication, a.Base\n"}}},
 	{"a condition is of the record, and not of what the sink holds by now",
-		[]edit{{"jobs/partition/publish.go", "\tp := a.Publication\n\ta.over = make([]sinks.Condition, len(a.stale))\n",
-			"\tp := a.Publication\n\tdefer func() { a.looked = false }()\n\tp.Again = true\n\ta.over = " +
-				"make([]sinks.Condition, len(a.stale))\n"}}},
+		[]edit{{"jobs/partition/publish.go", "\tp := a.Publication\n\ta.conditions = make([]sinks.Condition, " +
+			"len(a.targets))\n",
+			"\tp := a.Publication\n\tdefer func() { a.asked = false }()\n\tp.Again = true\n\ta.conditions = " +
+				"make([]sinks.Condition, len(a.targets))\n"}}},
 	{"the months are read once more after a look at a sink",
 		[]edit{{"jobs/partition/attempt.go", "lost = l.Check(ctx)", "lost = ctx.Err()"}}},
 	{"what is in doubt is put though it is unchanged",
