@@ -95,7 +95,7 @@ func newestFrom(all []refresh.Entry) civil.Date {
 func (p *historyCache) entry(partition civil.Date) *cachedValue[tableHistory] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.older == nil || len(p.older) > mostOlder {
+	if p.older == nil || len(p.older) >= mostOlder {
 		p.older = map[civil.Date]*cachedValue[tableHistory]{}
 	}
 	if p.older[partition] == nil {

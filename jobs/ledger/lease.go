@@ -285,7 +285,10 @@ func (l *Lease) markRecorded(p civil.Date) {
 func (l *Lease) End(ctx context.Context) error {
 	l.Stop()
 	defer l.Lose(nil)
-	for name := range maps.Clone(l.uncommitted) {
+	l.table.mu.Lock()
+	uncommitted := slices.Collect(maps.Keys(l.uncommitted))
+	l.table.mu.Unlock()
+	for _, name := range uncommitted {
 		l.leave(name)
 	}
 	ctx, cancel := outliving(ctx, 5*time.Second)
