@@ -75,7 +75,7 @@ func states(to *string) strict.Field {
 			"the old ones stay.")
 	f.Now = func() any {
 		if *to == "" {
-			return strict.Spelled("false")
+			return strict.Literal("false")
 		}
 		return *to
 	}

@@ -10,7 +10,7 @@
 //
 // blobsink keeps files in buckets, bqsink tables in BigQuery, pgsink tables in Postgres, and
 // icesink tables in Iceberg catalogs. cmd/reportferry lists them by the schemes of their URLs. An
-// ability of some sinks only is a small interface next to Sink: Holdings, which lists what the
+// ability of some sinks only is a small interface next to Sink: Lister, which lists what the
 // store holds, and others that include it. An ability of one sink only, such as making a view, is a
 // method of that sink.
 package sinks

@@ -35,7 +35,7 @@ var auditRunsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
 
 // audit appends a row for each job of a run to the audit table when the config names a dataset for
 // it. The append's ID is the run's ID, so that repeating it adds nothing.
-func audit(ctx context.Context, s *wire.Ran) error {
+func audit(ctx context.Context, s *wire.RunInfo) error {
 	if s.Config.Audit == "" {
 		return nil
 	}

@@ -89,12 +89,12 @@ func (to registeredListener) notify(ctx context.Context, moment func(context.Con
 }
 
 // begun notifies the listeners that a run has begun.
-func (l *listeners) begun(ctx context.Context, r *wire.Ran) {
+func (l *listeners) begun(ctx context.Context, r *wire.RunInfo) {
 	l.call(ctx, &r.Record.Exit, func(ctx context.Context, to wire.Listener) error { return to.Begun(ctx, r) })
 }
 
 // ended notifies the listeners that the units of a run are done.
-func (l *listeners) ended(ctx context.Context, r *wire.Ran) {
+func (l *listeners) ended(ctx context.Context, r *wire.RunInfo) {
 	l.call(ctx, &r.Record.Exit, func(ctx context.Context, to wire.Listener) error { return to.Ended(ctx, r) })
 }
 

@@ -15,12 +15,12 @@ import (
 // A failing listener can do nothing, and remembers what it was told.
 type failing struct{ heard []string }
 
-func (f *failing) Begun(context.Context, *wire.Ran) error {
+func (f *failing) Begun(context.Context, *wire.RunInfo) error {
 	f.heard = append(f.heard, "begun")
 	return errors.New("no begin")
 }
 
-func (f *failing) Ended(context.Context, *wire.Ran) error {
+func (f *failing) Ended(context.Context, *wire.RunInfo) error {
 	f.heard = append(f.heard, "ended")
 	return errors.New("no end")
 }
@@ -57,7 +57,7 @@ func TestWhatAnErrorOfAListenerDoes(t *testing.T) {
 				lineage: wire.NoListener{},
 				result:  wire.NoListener{}, heartbeat: last}
 			c.place(l, f)
-			r := &wire.Ran{}
+			r := &wire.RunInfo{}
 			l.begun(t.Context(), r)
 			if r.Record.Exit = c.code; l.closed(t.Context(), c.code, nil) != c.end {
 				t.Errorf("the exit code isn't %d", c.end)

@@ -29,7 +29,7 @@ import (
 func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (code int, err error) {
 	// The telemetry step, the deadline, and an interruption before any unit.
 	ctx, about := step.Begin(ctx, step.Run)
-	show, ran := l.display, &wire.Ran{}
+	show, ran := l.display, &wire.RunInfo{}
 	defer func() { endStep(about, ran.Record, code, err) }()
 	if !r.Stop.IsZero() {
 		var release context.CancelFunc
@@ -130,7 +130,7 @@ func startingJobs(list []jobs.Job, plans []jobs.Planned) (names []string) {
 
 // recordBegin writes the run's record before the run does anything. A run that has nothing to do is
 // recorded once, at its end; for it, recordBegin only reads the past runs.
-func recordBegin(ctx context.Context, ran *wire.Ran, plans []jobs.Planned) error {
+func recordBegin(ctx context.Context, ran *wire.RunInfo, plans []jobs.Planned) error {
 	if slices.ContainsFunc(plans, func(p jobs.Planned) bool { return len(p.Units) > 0 }) {
 		return saveRecord(ctx, ran)
 	}
@@ -143,7 +143,7 @@ func recordBegin(ctx context.Context, ran *wire.Ran, plans []jobs.Planned) error
 
 // saveRecord writes the run's record. A damaged month of records doesn't stop the run, because no
 // table needs the record. The damage is reported in the log, in the result and in the last lines.
-func saveRecord(ctx context.Context, ran *wire.Ran) error {
+func saveRecord(ctx context.Context, ran *wire.RunInfo) error {
 	err := ran.Ledger.SaveRun(ctx, ran.Record)
 	var damaged *ledger.DamagedError
 	if !errors.As(err, &damaged) {
@@ -159,7 +159,7 @@ func saveRecord(ctx context.Context, ran *wire.Ran) error {
 
 // recordEnd writes how the run ended. It waits for other runs that write the same document, but no
 // longer than 3 seconds once the process was told to stop.
-func recordEnd(ctx context.Context, ran *wire.Ran) error {
+func recordEnd(ctx context.Context, ran *wire.RunInfo) error {
 	stopped := ctx
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -265,7 +265,7 @@ func limiterTime(service config.Service, requests int) time.Duration {
 
 // reasonWords holds words that follow a count, for reasons whose own name wouldn't read well there.
 var reasonWords = map[refresh.Reason]string{
-	refresh.Lookback: "in the lookback", refresh.Unsunk: "for a new sink", refresh.Rebased: "to rebaseline",
+	refresh.Lookback: "in the lookback", refresh.NewSink: "for a new sink", refresh.Rebased: "to rebaseline",
 	refresh.Doubtful:   "to ask again, because they differ from the totals or are empty",
 	refresh.Dropped:    "with columns to drop or rename",
 	refresh.NewColumns: "for an added column", refresh.Drifted: "moved though final",

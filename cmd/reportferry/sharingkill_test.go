@@ -268,7 +268,7 @@ func runMeasured(t *testing.T, cmd *exec.Cmd) (peak int64) {
 }
 
 // choices sums up what arrived.
-func (s *service) choices(t testing.TB) (b emulator.SharingBooks) {
+func (s *service) choices(t testing.TB) (b emulator.SharingSummary) {
 	t.Helper()
 	check(t, json.Unmarshal(s.admin(t, http.MethodGet, "sharing-books", nil), &b))
 	return b

@@ -284,7 +284,7 @@ func (n *nights) agree(t testing.TB, s *service, files []outbox.File) (twice int
 }
 
 // books are what arrived at the service.
-func (s *service) books(t testing.TB) (b emulator.SpendBooks) {
+func (s *service) books(t testing.TB) (b emulator.SpendSummary) {
 	t.Helper()
 	check(t, json.Unmarshal(s.admin(t, http.MethodGet, "spend", nil), &b))
 	return b

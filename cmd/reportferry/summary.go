@@ -22,7 +22,7 @@ import (
 
 // printEnd prints the end of a run for people: what the run did and, when a person started it, what
 // to do next. Nobody watches the output of a daemon.
-func (d *display) printEnd(ctx context.Context, r *wire.Ran) error {
+func (d *display) printEnd(ctx context.Context, r *wire.RunInfo) error {
 	d.summary(r.Record)
 	if r.Unrecorded != "" && !d.json {
 		fmt.Fprintln(d.out, text.Fold("The ledger has no record of this run: "+r.Unrecorded, 80))

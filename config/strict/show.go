@@ -11,12 +11,12 @@ import (
 // read.
 type Shown struct {
 	Key   string
-	Value any    // a string, a Spelled, []string, []Shown of a mapping, or [][]Shown of a list of mappings
+	Value any    // a string, a Literal, []string, []Shown of a mapping, or [][]Shown of a list of mappings
 	Note  string // a remark for people: what the value amounts to, or that some of it was redacted; may be empty
 }
 
-// Spelled is a number, true, false or null as YAML spells it.
-type Spelled string
+// Literal is a number, true, false or null as YAML spells it.
+type Literal string
 
 // Show reads a file as Read does, and returns all its keys with their effective values, in the
 // order of the objects' fields. Keys that the file has come with variables filled in and merge keys
@@ -57,7 +57,7 @@ func (d *Decoder) shown(n Node, redact func(string) string) any {
 	s, isText := rawText(n)
 	switch {
 	case !isText:
-		return Spelled(n.GetToken().Value)
+		return Literal(n.GetToken().Value)
 	case d.asIs[n]:
 		return s
 	}
@@ -70,7 +70,7 @@ func (d *Decoder) shownMapping(n Node, redact func(string) string) any {
 	entries, _ := d.entries(n, "", "", 0)
 	o, isTable := d.objects[n] // true: the mapping was read by a table of fields, which says what keys there are
 	if len(entries) == 0 && !isTable {
-		return Spelled("{}")
+		return Literal("{}")
 	}
 	at := map[string]Node{}
 	for _, e := range entries {
@@ -150,7 +150,7 @@ func Plain(v any) any {
 	switch v.(type) {
 	case bool, int, float64:
 		if v = Default(v); v != nil {
-			return Spelled(fmt.Sprint(v))
+			return Literal(fmt.Sprint(v))
 		}
 		return nil
 	}

@@ -34,7 +34,7 @@ func TestShow(t *testing.T) {
 	if got := fmt.Sprint(shown); err != nil || got != want {
 		t.Errorf("%v, got\n%s\nwant\n%s", err, got, want)
 	}
-	if spelled, is := shown[2].Value.(strict.Spelled); !is {
+	if spelled, is := shown[2].Value.(strict.Literal); !is {
 		t.Errorf("the number is %T %v", spelled, spelled)
 	}
 }

@@ -84,11 +84,11 @@ type (
 
 // The errors that any endpoint's error may be.
 var (
-	ErrAuth    = transport.ErrAuth
-	ErrAway    = transport.ErrAway
-	ErrClock   = transport.ErrClock
-	ErrTooSlow = transport.ErrTooSlow
-	ErrUnknown = transport.ErrUnknown
+	ErrAuth        = transport.ErrAuth
+	ErrUnreachable = transport.ErrUnreachable
+	ErrClock       = transport.ErrClock
+	ErrTooSlow     = transport.ErrTooSlow
+	ErrUnknown     = transport.ErrUnknown
 )
 
 // Options say how to reach the service, and how much load to put on it. In a client without BaseURL

@@ -87,7 +87,7 @@ func TestPauseIsBounded(t *testing.T) {
 				s := play(first, csv)
 				c, _ := open(t, s, nil)
 				began := time.Now()
-				if _, _, err := fetch(t.Context(), c, query()); !errors.Is(err, ErrAway) ||
+				if _, _, err := fetch(t.Context(), c, query()); !errors.Is(err, ErrUnreachable) ||
 					!strings.Contains(err.Error(), "Retry-After asks to wait 277h46m") {
 					t.Errorf("the first request: %v", err)
 				}

@@ -76,7 +76,8 @@ func (c *Client) ShareThirdParty(ctx context.Context, s Sharing) (Answer, error)
 		return Answer{}, &Error{Op: sharingOp, Err: fmt.Errorf("%s: %w", why, &rejectedError{why})}
 	}
 	return c.post(ctx, c.sharing, transport.Request{
-		Op: sharingOp, Body: form, Hidden: []string{s.GPSAdID, s.IDFA}, Blot: "[device id]", Repeat: transport.Doubtful,
+		Op: sharingOp, Body: form, Hidden: []string{s.GPSAdID, s.IDFA}, Replacement: "[device id]",
+		Repeat: transport.Doubtful,
 		Verdict: sharingError,
 		Taken:   []int{http.StatusCreated, http.StatusNoContent},
 	})

@@ -67,7 +67,7 @@ func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer,
 	if c.spend == nil {
 		return Answer{}, &Error{Op: "cost", Err: errors.New("this client has no cost_url")}
 	}
-	r := transport.Request{Op: "cost", Hidden: []string{s.CostID}, Blot: "[cost_id]", Repeat: transport.Once,
+	r := transport.Request{Op: "cost", Hidden: []string{s.CostID}, Replacement: "[cost_id]", Repeat: transport.Once,
 		Verdict: spendError, Taken: spendTaken}
 	if resend {
 		r.Repeat = transport.Doubtful

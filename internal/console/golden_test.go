@@ -117,7 +117,7 @@ func madeUpRuns() []ledger.Run {
 						unit("2025-12-29", 0, 10*time.Second, ledger.Outcome{Limiter: time.Second,
 							Convert: 2 * time.Second, Put: time.Second, Requests: 2}), failing,
 					},
-					Untold: 3,
+					TimingsLeftOut: 3,
 				},
 				{
 					Job: "spend", Table: "spend", Outcome: ledger.Outcome{Windows: 1, Failed: 1, Requests: 4},

@@ -30,12 +30,12 @@ type (
 	JobFault = apps.Fault
 	// ManagedApp is an app that was made or updated through app automation.
 	ManagedApp = apps.Managed
-	// SpendBooks is what arrived at /cost.
-	SpendBooks = spend.Summary
+	// SpendSummary is what arrived at /cost.
+	SpendSummary = spend.Summary
 	// SpendRecord is one Cost ID with what was sent of it last.
 	SpendRecord = spend.Record
-	// SharingBooks is what arrived at /third_party_sharing.
-	SharingBooks = sharing.Summary
+	// SharingSummary is what arrived at /third_party_sharing.
+	SharingSummary = sharing.Summary
 	// SharingState says what is shared of a device.
 	SharingState = sharing.State
 	// ReadingTopic is a thing that the interface document leaves open, with the ways in which a
@@ -127,14 +127,14 @@ func WriteEngagements(ctx context.Context, out io.Writer, list iter.Seq[Engageme
 
 // Spend sums up what arrived at /cost. That includes earlier arrivals in a kept file, except those
 // that were refused.
-func (s *Server) Spend() SpendBooks { return s.spend.Summary() }
+func (s *Server) Spend() SpendSummary { return s.spend.Summary() }
 
 // SpendRecords lists every Cost ID that was taken, sorted.
 func (s *Server) SpendRecords() []SpendRecord { return s.spend.Records() }
 
 // Sharing sums up what arrived at /third_party_sharing. That includes earlier arrivals in a kept
 // file, except those that were refused.
-func (s *Server) Sharing() SharingBooks { return s.sharing.Summary() }
+func (s *Server) Sharing() SharingSummary { return s.sharing.Summary() }
 
 // SharingOf returns what is shared of a device. idType is idfa or gps_adid; "" stands for the one
 // under which the device is known, idfa first.

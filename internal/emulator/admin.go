@@ -26,11 +26,11 @@ const adminPrefix = "/_emulator/"
 //	                                the numbers that changed, see Server.Book
 //	POST /_emulator/clock           {"shift": "24h"} moves the data's clock; answers {"now": ...}
 //	POST /_emulator/reset-requests  empty the request log
-//	GET  /_emulator/spend           what arrived at /cost: a SpendBooks
+//	GET  /_emulator/spend           what arrived at /cost: a SpendSummary
 //	GET  /_emulator/spend-records   every Cost ID of it as CSV: see SpendRecord
 //	GET  /_emulator/engagements     [?days=7][&per_day=10][&app_token=] what spend can be posted for, as CSV
 //	GET  /_emulator/sharing         ?app_token=&device=[&id_type=][&partner=]: what holds for a device, a SharingState
-//	GET  /_emulator/sharing-books   what arrived at /third_party_sharing: a SharingBooks
+//	GET  /_emulator/sharing-books   what arrived at /third_party_sharing: a SharingSummary
 //	GET  /_emulator/sharing-log     [?app_token=&device=] every arrival in its order as CSV: see SharingArrival
 //	GET  /_emulator/sharing-devices what holds for every device as CSV. settings: partner=0 or 1 for each metric, of
 //	                                partners that were named, and of all others as *, whatever the column sharing says

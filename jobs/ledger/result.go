@@ -22,13 +22,13 @@ type Result struct {
 	// Newest is the newest partition that was fetched after its end, when the job was over.
 	Newest *civil.Date `json:"newest_complete,omitempty"`
 	// Problems are those of the table when the job was over, each with its newest days.
-	Problems []Problem     `json:"problems,omitempty"`
-	Stored   Stored        `json:"-"`
-	Took     time.Duration `json:"took_ns"`
-	Errs     []error       `json:"-"`
-	Failures []Failure     `json:"failures,omitempty"`
-	Timings  []Timing      `json:"timings,omitempty"` // of units, ascending; none in records of earlier versions
-	Untold   int           `json:"untold,omitempty"`  // how many units have no timing here, because there were too many
+	Problems       []Problem     `json:"problems,omitempty"`
+	Stored         Stored        `json:"-"`
+	Took           time.Duration `json:"took_ns"`
+	Errs           []error       `json:"-"`
+	Failures       []Failure     `json:"failures,omitempty"`
+	Timings        []Timing      `json:"timings,omitempty"` // of units, ascending; none in records of earlier versions
+	TimingsLeftOut int           `json:"untold,omitempty"`  // number of units without a timing here, of very many
 }
 
 // Stored sums up what a table has when a job is over.

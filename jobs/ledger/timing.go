@@ -37,7 +37,7 @@ func TimingOf(unit string, begun time.Time, took time.Duration, o Outcome) Timin
 const MostTimings = 200
 
 // TrimTimings keeps the timings of at most MostTimings units of a run: those that failed, and then
-// the longest ones, sorted by their beginning. Untold of each result counts those that were
+// the longest ones, sorted by their beginning. TimingsLeftOut of each result counts those that were
 // dropped.
 func TrimTimings(results []Result) {
 	var all []Timing
@@ -53,7 +53,7 @@ func TrimTimings(results []Result) {
 				return byImportance(t,
 					all[MostTimings-1]) > 0
 			})
-			r.Untold += before - len(r.Timings)
+			r.TimingsLeftOut += before - len(r.Timings)
 		}
 		slices.SortFunc(r.Timings, func(a, b Timing) int {
 			return cmp.Or(a.Begun.Compare(b.Begun),

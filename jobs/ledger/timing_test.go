@@ -21,17 +21,18 @@ func TestTrimTimings(t *testing.T) {
 	short.Timings[7].Failed = true
 	results := []Result{long, short}
 	TrimTimings(results)
-	if n := len(results[0].Timings); n != MostTimings-1 || results[0].Untold != 1 ||
+	if n := len(results[0].Timings); n != MostTimings-1 || results[0].TimingsLeftOut != 1 ||
 		results[0].Timings[0].Unit != "long1" {
 		t.Errorf("of the long job %d units are kept from %q on, and %d not", n, results[0].Timings[0].Unit,
-			results[0].Untold)
+			results[0].TimingsLeftOut)
 	}
-	if n := len(results[1].Timings); n != 1 || !results[1].Timings[0].Failed || results[1].Untold != MostTimings-1 {
-		t.Errorf("of the short job %d units are kept, and %d not", n, results[1].Untold)
+	if n := len(results[1].Timings); n != 1 || !results[1].Timings[0].Failed ||
+		results[1].TimingsLeftOut != MostTimings-1 {
+		t.Errorf("of the short job %d units are kept, and %d not", n, results[1].TimingsLeftOut)
 	}
 	few := []Result{{Timings: []Timing{{Unit: "b", Begun: began.Add(1)}, {Unit: "a", Begun: began}}}}
 	TrimTimings(few)
-	if few[0].Untold != 0 || few[0].Timings[0].Unit != "a" {
+	if few[0].TimingsLeftOut != 0 || few[0].Timings[0].Unit != "a" {
 		t.Errorf("few units: %+v", few)
 	}
 }
@@ -44,11 +45,11 @@ func TestTimingsAreRecorded(t *testing.T) {
 		Requests: 5, Retries: 6, Failed: true, Stopped: true,
 	}
 	raw, err := marshal(Run{ID: "a", Started: began, Results: []Result{{Job: "daily", Timings: []Timing{want},
-		Untold: 3}}})
+		TimingsLeftOut: 3}}})
 	check(t, err)
 	got, err := parse[Run](raw)
 	check(t, err)
-	if r := got.Results[0]; !reflect.DeepEqual(r.Timings, []Timing{want}) || r.Untold != 3 {
+	if r := got.Results[0]; !reflect.DeepEqual(r.Timings, []Timing{want}) || r.TimingsLeftOut != 3 {
 		t.Errorf("read %+v", r)
 	}
 	sum := Outcome{Convert: 1, Put: 2}

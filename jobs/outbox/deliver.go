@@ -27,7 +27,7 @@ func (s *sender[V]) deliver(ctx context.Context, d delivery[V]) {
 	switch {
 	case err == nil:
 		s.acknowledge(d, store.Accepted, nil)
-	case errors.Is(err, ErrHad) && maybe:
+	case errors.Is(err, ErrAlreadyTaken) && maybe:
 		s.acknowledge(d, store.Accepted, nil)
 	case errors.As(err, &r):
 		if maybe {

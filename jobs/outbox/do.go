@@ -91,11 +91,11 @@ type attempt[V any] struct {
 	push    *store.Push   // resumed, or a new push
 	states  *store.States // of the file's rows
 
-	refusals store.Tallied // why rows are refused by the first reading
-	skipped  int64         // rows that are no records
-	unfit    int64         // rows that are refused because of their cells, and not because they come too late
-	digest   *digest       // of the first reading
-	spool    *store.Spool  // the rows that aren't refused
+	refusals store.ReasonCounts // why rows are refused by the first reading
+	skipped  int64              // rows that are no records
+	unfit    int64              // rows that are refused because of their cells, and not because they come too late
+	digest   *digest            // of the first reading
+	spool    *store.Spool       // the rows that aren't refused
 	report   Report
 
 	// These are reused buffers of setStatesOfID.
@@ -127,7 +127,7 @@ func newAttempt[V any](o *Outbox, p Task[V]) *attempt[V] {
 	if p.Conflict == (Rejection{}) {
 		p.Conflict.Reason = "the same record was pushed before with other content"
 	}
-	w := &attempt[V]{outbox: o, task: p, states: &store.States{}, refusals: store.Tallied{},
+	w := &attempt[V]{outbox: o, task: p, states: &store.States{}, refusals: store.ReasonCounts{},
 		stuck: map[[16]byte]struct{}{}, words: map[int64]store.Words{}, spool: &store.Spool{Dir: o.options.SpoolDir}}
 	w.report.File = File{Name: p.Name}
 	return w

@@ -81,7 +81,7 @@ type Discrepancy struct {
 
 // Discrepancies asks a target what it holds, partition by partition, and returns what isn't as
 // recorded, in ascending order. What no record names comes at the end.
-func (t *Table) Discrepancies(ctx context.Context, target ledger.Target, store sinks.Holdings) (list []Discrepancy,
+func (t *Table) Discrepancies(ctx context.Context, target ledger.Target, store sinks.Lister) (list []Discrepancy,
 	err error) {
 	entries, err := t.list(ctx, target, store)
 	if err != nil {

@@ -42,7 +42,7 @@ func (t *Table) dropTooOld(w refresh.Window) (refresh.Window, error) {
 	})
 	asked := func(d refresh.Due) bool {
 		e, _ := t.Record(d.Partition)
-		return slices.Contains([]refresh.Reason{refresh.Missing, refresh.Forced, refresh.Unsunk}, d.Reason) ||
+		return slices.Contains([]refresh.Reason{refresh.Missing, refresh.Forced, refresh.NewSink}, d.Reason) ||
 			d.Reason == refresh.Interrupted && e.Unfetched()
 	}
 	if len(left) == 0 && slices.ContainsFunc(old, asked) {

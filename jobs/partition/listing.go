@@ -30,7 +30,7 @@ type listing struct {
 // one where a table has more rows or fewer than are recorded.
 func (t *Table) FindChanged(ctx context.Context) (map[civil.Date]bool, error) {
 	for _, target := range t.o.Targets {
-		store, ok := target.Sink.(sinks.Holdings)
+		store, ok := target.Sink.(sinks.Lister)
 		if !ok {
 			continue
 		}
@@ -87,7 +87,7 @@ func (t *Table) Oldest() (first civil.Date) {
 
 // list asks a target what it holds, and returns the records from before that, so that newer ones
 // aren't compared with the listing.
-func (t *Table) list(ctx context.Context, target ledger.Target, store sinks.Holdings) (ledger.Records, error) {
+func (t *Table) list(ctx context.Context, target ledger.Target, store sinks.Lister) (ledger.Records, error) {
 	entries := t.Records()
 	objects, err := store.List(ctx, t.Name())
 	if err != nil {

@@ -112,7 +112,7 @@ func (r Rules) wanted(now time.Time, partition civil.Date, e ledger.Record, reco
 	case isStale:
 		return stale, ready
 	case !e.Reached(r.Targets):
-		return Unsunk, ready
+		return NewSink, ready
 	case r.Changed[partition]:
 		return Changed, ready
 	case e.Fetched.Before(r.Moved[partition]):

@@ -16,7 +16,7 @@ const (
 	Lookback    Reason = "lookback"       // last fetched while the service could still restate it
 	Horizon     Reason = "cohort horizon" // last fetched before a cohort metric was final
 	Interrupted Reason = "interrupted"    // a put began, and how it ended is not recorded
-	Unsunk      Reason = "new sink"       // a sink of the job has no receipt for it
+	NewSink     Reason = "new sink"       // a sink of the job has no receipt for it
 	// Its rows differ from the totals, or it has none although the periods beside it have some.
 	Doubtful   Reason = "doubtful"
 	Rebased    Reason = "rebaseline"      // recorded when its numbers had another meaning by the config

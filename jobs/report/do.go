@@ -62,7 +62,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcom
 	switch {
 	case errors.Is(err, adjust.ErrAuth):
 		err = fmt.Errorf("%w: %w", jobs.ErrDenied, err)
-	case errors.Is(err, adjust.ErrClock), errors.Is(err, adjust.ErrAway):
+	case errors.Is(err, adjust.ErrClock), errors.Is(err, adjust.ErrUnreachable):
 		err = fmt.Errorf("%w: %w", jobs.ErrStop, err)
 	}
 	return f.out, errors.Join(failed, err)

@@ -24,9 +24,9 @@ type Drift struct {
 	Warn bool // only warn of partitions that moved, and don't fetch them again
 }
 
-// Unwatched says why final partitions can't be watched. It returns an empty text when they can, or
-// when the config doesn't ask for it.
-func (k *Kind) Unwatched() string {
+// WhyNotWatched says why final partitions can't be watched. It returns an empty text when they can,
+// or when the config doesn't ask for it.
+func (k *Kind) WhyNotWatched() string {
 	if k.o.Drift.Days == 0 || k.o.Rules.Period == refresh.Whole {
 		return ""
 	}
@@ -54,7 +54,7 @@ func (k *Kind) readDriftChecks(ctx context.Context) (refresh.DriftChecks, error)
 // partitions doesn't.
 func (p *plan) watching() bool {
 	r := p.rules
-	return p.o.Drift.Days > 0 && p.Unwatched() == "" && r.Only == nil && !r.Through.IsValid() && !r.IgnoreLedger &&
+	return p.o.Drift.Days > 0 && p.WhyNotWatched() == "" && r.Only == nil && !r.Through.IsValid() && !r.IgnoreLedger &&
 		!p.o.Rebaseline
 }
 

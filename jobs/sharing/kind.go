@@ -70,7 +70,7 @@ func (k *Kind) dayOf(ctx context.Context, p files.Path) (string, error) {
 		return day, nil
 	}
 	stat, err := p.Stat(ctx)
-	return stat.Modified.In(k.o.Shelf.Zone).Format(time.DateOnly), err
+	return stat.Modified.In(k.o.Inbox.Zone).Format(time.DateOnly), err
 }
 
 // mapping says which columns the fields of a record come from. A column that belongs to no field

@@ -71,7 +71,7 @@ func newRig(t *testing.T, e emulator.Options, key string) *rig {
 		Options: files.Options{
 			Job: "choices", Table: "choices", Ledger: ledger.Open(ledger.Options{Store: r.store, URL: "mem://",
 				Lease: time.Minute}),
-			Shelf:   files.Shelf{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
+			Inbox:   files.Inbox{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
 			Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.9}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
 		},
 		Client: client, Partners: NewPartners([]string{"ghostnet"}),

@@ -42,7 +42,7 @@ func TestRejectsAreCorrected(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r.source, r.rejects = memblob.OpenBucket(nil), memblob.OpenBucket(nil)
 		r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://", Lease: time.Minute})
-		r.o.Shelf.Bucket, r.o.Rejects, r.o.Ledger = r.source, r.rejects, r.ledger
+		r.o.Inbox.Bucket, r.o.Rejects, r.o.Ledger = r.source, r.rejects, r.ledger
 		runs++
 		lines := rapid.Bool().Draw(rt, "JSON Lines")
 		var good, rows [][]string

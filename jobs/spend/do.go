@@ -50,7 +50,7 @@ func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Cost) (resen
 	a, err := client.SubmitSpend(ctx, s, !k.o.ParkUnknown)
 	duplicate := errors.Is(err, adjust.ErrDuplicate)
 	if err = outbox.SendError(err, adjust.ErrAuth, adjust.ErrUnknown); duplicate {
-		err = fmt.Errorf("%w: %w", outbox.ErrHad, err)
+		err = fmt.Errorf("%w: %w", outbox.ErrAlreadyTaken, err)
 	}
 	return a.Resent, err
 }

@@ -505,11 +505,11 @@ func TestDrawnFilesWhateverHappens(t *testing.T) {
 				want[id] = amount
 			}
 			r.take(t, d, new, table)
-			r.o.Shelf.Files = []files.Path{{Name: new, Bucket: r.source, Key: new}}
+			r.o.Inbox.Files = []files.Path{{Name: new, Bucket: r.source, Key: new}}
 			if res := r.run(t); len(res.Errs) > 0 {
 				t.Errorf("a new file by its name: %v", res.Errs)
 			}
-			r.o.Shelf.Files = nil
+			r.o.Inbox.Files = nil
 			// Which files of a bucket in memory are old can't be set: see the command's test.
 			for _, key := range []string{first, second, new} {
 				_ = r.source.Delete(t.Context(), key)

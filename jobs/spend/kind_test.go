@@ -76,7 +76,7 @@ func newRigReading(t *testing.T, key string, readings []string, faults ...emulat
 	}
 	r.o = Options{
 		Options: files.Options{
-			Job: "nightly", Table: "nightly", Ledger: r.ledger, Shelf: files.Shelf{Source: source, Bucket: r.source,
+			Job: "nightly", Table: "nightly", Ledger: r.ledger, Inbox: files.Inbox{Source: source, Bucket: r.source,
 				Window: 7, Zone: time.UTC},
 			Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.5}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
 		},
@@ -321,13 +321,13 @@ func TestCheck(t *testing.T) {
 	text, _ := r.file(1, 11)
 	r.put(t, "x.csv", text+"short,EUR,1,2026-01-01T00:00:00Z\nshoot,EUR,1,2026-01-01T00:00:00Z\nlong-enough-id,EUR,"+
 		"-1,2026-01-01T00:00:00Z\n")
-	r.o.Shelf.Files = []files.Path{{Name: "x.csv", Bucket: r.source, Key: "x.csv"}}
+	r.o.Inbox.Files = []files.Path{{Name: "x.csv", Bucket: r.source, Key: "x.csv"}}
 	k := New(r.o)
 	plan, err := k.Plan(context.Background(), time.Now())
 	if err != nil || len(plan.Units) != 1 || plan.Units[0].Files[0] != "x.csv" {
 		t.Fatal(plan, err)
 	}
-	report, err := k.Check(context.Background(), r.o.Shelf.Files[0])
+	report, err := k.Check(context.Background(), r.o.Inbox.Files[0])
 	want := []files.Problem{{Refusal: *refuse(costID, "has 5 characters; want 12 to 256"), Rows: 2, First: 11},
 		{Refusal: *refuse(costAmount, "is negative"), Rows: 1, First: 13}}
 	if err != nil || report.Rows != 13 || report.Refused != 3 || fmt.Sprint(report.Problems) != fmt.Sprint(want) ||

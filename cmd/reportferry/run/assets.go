@@ -70,7 +70,7 @@ func (p *DagsterPipes) Closed(_ context.Context, code int, err error) error {
 }
 
 // Ended tells the step what became of a run.
-func (p *DagsterPipes) Ended(ctx context.Context, s *wire.Ran) error {
+func (p *DagsterPipes) Ended(ctx context.Context, s *wire.RunInfo) error {
 	run, err := resultOf(ctx, s)
 	if err != nil {
 		return err

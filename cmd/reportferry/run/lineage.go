@@ -52,7 +52,7 @@ func ListenForLineage(p *wire.Program) wire.Listener {
 }
 
 // Begun sends a START event for each job of a run.
-func (c *catalogue) Begun(ctx context.Context, s *wire.Ran) error {
+func (c *catalogue) Begun(ctx context.Context, s *wire.RunInfo) error {
 	for _, j := range s.List {
 		if err := c.send(ctx, c.event(ctx, s, eventStart, s.Record.Started, j.Name)); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (c *catalogue) Begun(ctx context.Context, s *wire.Ran) error {
 }
 
 // Ended sends an event with the result of each job of a run.
-func (c *catalogue) Ended(ctx context.Context, s *wire.Ran) error {
+func (c *catalogue) Ended(ctx context.Context, s *wire.RunInfo) error {
 	for _, res := range s.Record.Results {
 		if err := c.send(ctx, c.endEvent(ctx, s, res)); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (c *catalogue) send(ctx context.Context, e lineageEvent) error {
 }
 
 // event returns an event with what is known of a job at its start and at its end alike.
-func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.Time, name string) lineageEvent {
+func (c *catalogue) event(ctx context.Context, s *wire.RunInfo, typ string, at time.Time, name string) lineageEvent {
 	e := lineageEvent{
 		Type: typ, Time: at.UTC(), Producer: lineageProducer, SchemaURL: lineageSpec +
 			"2-0-2/OpenLineage.json#/$defs/RunEvent",
@@ -118,7 +118,7 @@ func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.
 
 // schemaFacet returns facets with the table's columns as the ledger has them. It returns an empty
 // map when the ledger has none yet.
-func (c *catalogue) schemaFacet(ctx context.Context, s *wire.Ran, table string) map[string]any {
+func (c *catalogue) schemaFacet(ctx context.Context, s *wire.RunInfo, table string) map[string]any {
 	facets, fields := map[string]any{}, []map[string]any{}
 	t, err := s.Ledger.Table(ctx, table)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c *catalogue) schemaFacet(ctx context.Context, s *wire.Ran, table string) 
 }
 
 // endEvent returns the event for the result of a job.
-func (c *catalogue) endEvent(ctx context.Context, s *wire.Ran, res ledger.Result) lineageEvent {
+func (c *catalogue) endEvent(ctx context.Context, s *wire.RunInfo, res ledger.Result) lineageEvent {
 	typ := eventComplete
 	switch {
 	case len(res.Errs) > 0:

@@ -73,7 +73,7 @@ func sendTest(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 // SendNotices sends the config's receivers the problems that are there after a run, those that are
 // over, and those that only the run's errors show. It doesn't change the run's result: the error is
 // for a warning, and the next run sends what this one couldn't.
-func SendNotices(ctx context.Context, s *wire.Ran) error {
+func SendNotices(ctx context.Context, s *wire.RunInfo) error {
 	if len(s.Config.Notify) == 0 {
 		return nil
 	}

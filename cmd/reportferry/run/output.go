@@ -54,7 +54,7 @@ func OpenResult(p *wire.Program, out io.Writer) (*ResultOutput, error) {
 func (o *ResultOutput) Alone() bool { return o != nil && o.path == "-" && o.form == "json" }
 
 // Ended keeps what became of a run until Closed writes it.
-func (o *ResultOutput) Ended(ctx context.Context, s *wire.Ran) error {
+func (o *ResultOutput) Ended(ctx context.Context, s *wire.RunInfo) error {
 	run, err := resultOf(ctx, s)
 	o.run = &run
 	return err

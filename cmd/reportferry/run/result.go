@@ -111,7 +111,7 @@ type sinkPlace struct {
 
 // resultOf returns what became of a run. It reads the tables of the run's jobs from the ledger
 // again.
-func resultOf(ctx context.Context, s *wire.Ran) (Result, error) {
+func resultOf(ctx context.Context, s *wire.RunInfo) (Result, error) {
 	r := s.Record
 	run := Result{Form: ResultForm, Run: r.ID, Trigger: r.Trigger, Exit: r.Exit, Outcome: wording.Meaning(r.Exit),
 		Began: r.Started, Ended: r.Started, Jobs: []jobResult{}, Unrecorded: s.Unrecorded}

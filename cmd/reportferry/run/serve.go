@@ -23,7 +23,7 @@ type runFunc func(ctx context.Context, cmd *cobra.Command, e *wire.Engine, jobs 
 // Serve makes the command serve.
 func Serve(p *wire.Program, do runFunc) *cobra.Command {
 	var ask bool
-	var listening *console.Listening
+	var listening *console.PageServer
 	cmd := &cobra.Command{
 		Use: "serve",
 		Example: `  reportferry serve
@@ -64,14 +64,14 @@ for Docker Compose, and probes for Kubernetes.`,
 			return serveJobs(cmd, p, do, listening)
 		},
 	}
-	listening = console.NewListening(cmd, "127.0.0.1:8081", "`address` of probes, metrics and pages; empty: none")
+	listening = console.NewPageServer(cmd, "127.0.0.1:8081", "`address` of probes, metrics and pages; empty: none")
 	cmd.Flags().BoolVar(&ask, "probe", false,
 		"ask the one that serves at --listen whether it is ready, and end with 0 or 1")
 	return cmd
 }
 
 // serveJobs opens everything, runs until ctx is done and the runs have ended, and closes it all.
-func serveJobs(cmd *cobra.Command, p *wire.Program, do runFunc, listening *console.Listening) error {
+func serveJobs(cmd *cobra.Command, p *wire.Program, do runFunc, listening *console.PageServer) error {
 	ctx := cmd.Context()
 	p.ManyRuns = true
 	var hangups <-chan struct{}

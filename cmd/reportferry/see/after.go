@@ -23,7 +23,7 @@ const mostTables = 6
 
 // WriteEnd reports on a run: what each table holds now that got rows, which jobs pushed files, and
 // when the next run is due. After a run that changed nothing it writes at most a hint at --name.
-func WriteEnd(w io.Writer, s *wire.Ran, now time.Time) {
+func WriteEnd(w io.Writer, s *wire.RunInfo, now time.Time) {
 	// The tables that got rows, and the jobs that pushed files.
 	list, results := s.List, s.Record.Results
 	g := text.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true},

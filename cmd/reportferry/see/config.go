@@ -98,7 +98,7 @@ func (o configObject) MarshalJSON() ([]byte, error) {
 				entries = append(entries, e)
 			}
 			value = entries
-		case strict.Spelled:
+		case strict.Literal:
 			if json.Valid([]byte(v)) { // 0042 isn't a number in JSON
 				value = json.RawMessage(v)
 			}

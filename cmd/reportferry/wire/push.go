@@ -88,7 +88,7 @@ func (s *Session) pushParts(ctx context.Context, c config.Job, p kinds.Push, a P
 		}
 	}
 	// Where and when to look for files, and the files that the command names.
-	lookup := &out.Shelf
+	lookup := &out.Inbox
 	lookup.Window, lookup.IgnoreSchedule = p.WindowDays, a.Now
 	if lookup.Schedule, err = refresh.ParseSchedule(c.Schedule, c.Zone); err != nil {
 		return out, nil, refuse(err)

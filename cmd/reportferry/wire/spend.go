@@ -28,7 +28,7 @@ func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job,
 	f := entry.Format
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: spend.New(spend.Options{
 		Options: p, Client: client, Columns: entry.Columns, Constants: entry.Constants, More: entry.Currencies,
-		Zone: p.Shelf.Zone, SendConflicts: entry.OnConflict == "send",
+		Zone: p.Inbox.Zone, SendConflicts: entry.OnConflict == "send",
 		Format: files.Format{Encoding: f.Encoding, Separator: files.Separators[f.Separator],
 			Decimal: files.Decimals[f.Decimal], Thousands: files.Thousands[f.Thousands],
 			Dates: f.Dates, Sheet: f.Sheet},

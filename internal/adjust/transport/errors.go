@@ -17,16 +17,16 @@ var (
 	// ErrTooSlow means twice a 504 or a time-out, or an answer that is longer than MaxAnswer, on a
 	// request that its caller can split. The cure is a smaller question.
 	ErrTooSlow = errors.New("the query takes too long, ask for less at once")
-	// ErrAway means that other requests would fare no better now: nothing listens there, a proxy
+	// ErrUnreachable means that other requests would fare no better now: nothing listens there, a proxy
 	// doesn't lead there, or the service asks for a pause that can't be waited out. It is in no
 	// message.
-	ErrAway = errors.New("the service isn't there")
+	ErrUnreachable = errors.New("the service isn't there")
 )
 
-// An awayError is an error that is ErrAway too.
+// An awayError is an error that is ErrUnreachable too.
 type awayError struct{ error }
 
-func (a *awayError) Unwrap() []error { return []error{a.error, ErrAway} }
+func (a *awayError) Unwrap() []error { return []error{a.error, ErrUnreachable} }
 
 // An Error tells what was asked, how often and for how long, and what came back last.
 type Error struct {

@@ -42,7 +42,8 @@ type exchange struct {
 // Do sends r until an answer is accepted, the patience or ctx ends, or another attempt can't help.
 // Every error that it returns is an *Error.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	x := exchange{Client: c, Request: r, scrubber: scrubber{c.secrets, r.Hidden, cmp.Or(r.Blot, "[secret]")}, ctx: ctx,
+	x := exchange{Client: c, Request: r, ctx: ctx,
+		scrubber: scrubber{c.secrets, r.Hidden, cmp.Or(r.Replacement, "[secret]")},
 		patienceLeft: c.patience, warnedStatus: -1}
 	f := x.run()
 	if x.triesAlone {

@@ -87,7 +87,7 @@ func TestNothingListens(t *testing.T) {
 				client := asking(t, a, Options{Reach: c.reach})
 				errs, took := a.ask(t, client, 6)
 				for _, err := range errs {
-					if !errors.Is(err, ErrAway) || !strings.Contains(err.Error(),
+					if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(),
 						"connection refused; check the network") {
 						t.Errorf("error %v", err)
 					}
@@ -132,7 +132,7 @@ func TestAShortGap(t *testing.T) {
 		time.Sleep(time.Minute)
 		a.count()
 		errs, _ := a.ask(t, c, 2)
-		if n := a.count(); n != 8 || errors.Is(errs[0], ErrAway) || errs[1] == nil {
+		if n := a.count(); n != 8 || errors.Is(errs[0], ErrUnreachable) || errs[1] == nil {
 			t.Errorf("%d attempts, want 4 of each: %v", n, errs)
 		}
 	})
@@ -165,7 +165,7 @@ func TestAProxyThatRefuses(t *testing.T) {
 			want := "the proxy proxy.test:3128 makes no connection to service.test:443: " + status +
 				"; check HTTPS_PROXY"
 			if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrAuth) ||
-				!errors.Is(err, ErrAway) || strings.Contains(err.Error(), "secret") || n != tries {
+				!errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "secret") || n != tries {
 				t.Errorf("%d attempts, want %d: %v", n, tries, err)
 			}
 		})

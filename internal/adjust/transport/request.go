@@ -40,9 +40,9 @@ type Request struct {
 	Repeat     Repeat
 	FirstByte  time.Duration // most time to wait for the answer; the client's if that is shorter, or if this is 0
 
-	Hidden  []string // values that no error and no log may show
-	Blot    string   // replaces them; default [secret]
-	Private bool     // errors don't show the content of a 200 either, unless it is a page of HTML or an error
+	Hidden      []string // values that no error and no log may show
+	Replacement string   // replaces them; default [secret]
+	Private     bool     // errors don't show the content of a 200 either, unless it is a page of HTML or an error
 
 	// Verdict may turn an answer that isn't accepted into an error, by its status and the service's
 	// words. The request then ends with that error. A nil Verdict, or a nil error, leaves the

@@ -107,7 +107,7 @@ func TestSharingIsKept(t *testing.T) {
 		if got := arrivals(t, s, "B 2"); !reflect.DeepEqual(got, []string{options}) {
 			t.Errorf("%s: %q", name, got)
 		}
-		want := emulator.SharingBooks{Counts: wire.Counts{Statuses: map[int]int{200: 5, 202: 1, 400: 1},
+		want := emulator.SharingSummary{Counts: wire.Counts{Statuses: map[int]int{200: 5, 202: 1, 400: 1},
 			Refused: map[string]int{"No valid part": 1}}, Records: 6, Devices: 3, Duplicates: 1}
 		if name == "again" {
 			want.Refused, want.Statuses = map[string]int{}, map[int]int{200: 5, 202: 1}
@@ -153,7 +153,7 @@ func sharingAdminCalls(t *testing.T, s *emulator.Server) {
 		state.IDType != "idfa" {
 		t.Errorf("state %+v", state)
 	}
-	var books emulator.SharingBooks
+	var books emulator.SharingSummary
 	check(t, json.Unmarshal([]byte(admin(t, s, "GET", "sharing-books", 200)), &books))
 	if !reflect.DeepEqual(books, s.Sharing()) {
 		t.Errorf("books %+v", books)

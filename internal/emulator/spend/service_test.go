@@ -330,7 +330,7 @@ func TestSpendTwice(t *testing.T) {
 	send("cpi", "eur", "3", b, "y")
 	send("cpe", "isk", "70", c, "z") // of no known rate
 	got := s.Spend()
-	want := emulator.SpendBooks{Counts: wire.Counts{Statuses: map[int]int{200: 10}, Refused: map[string]int{}},
+	want := emulator.SpendSummary{Counts: wire.Counts{Statuses: map[int]int{200: 10}, Refused: map[string]int{}},
 		Records: 3, Duplicates: 3, Replaced: 4,
 		States: map[string]int{"matched": 2, "unrated": 1},
 		Totals: []spend.Total{{Day: "2026-03-13", CostType: "cpc", Currency: "usd", Records: 1, Amount: "1.5"},

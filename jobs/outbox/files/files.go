@@ -3,7 +3,7 @@
 // of job would decide differently what a damaged or hostile file may do to a run, and when a file
 // is due.
 //
-//	Shelf.Due ─ Plan: one unit for the table ─ Push: file by file ─ File.Read ─ decompress ─ rows ─ Mapping ─ Record
+//	Inbox.Due ─ Plan: one unit for the table ─ Push: file by file ─ File.Read ─ decompress ─ rows ─ Mapping ─ Record
 //
 // A file's format is recognized by its first bytes, not by its name. Whatever a file contains,
 // reading it takes a limited amount of memory and ends in rows or an error: a row has 256 KiB at

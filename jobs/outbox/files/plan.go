@@ -46,7 +46,7 @@ func (p *Pusher) Due(ctx context.Context, now time.Time) ([]Path, error) {
 
 // due does the same as Due, and counts the files that wait for the schedule.
 func (p *Pusher) due(ctx context.Context, now time.Time) (due []Path, later int, err error) {
-	due, later, err = p.options.Shelf.Due(ctx, p.outbox, now)
+	due, later, err = p.options.Inbox.Due(ctx, p.outbox, now)
 	if err == nil && p.ways.Order != nil {
 		err = p.ways.Order(ctx, due)
 	}
@@ -132,7 +132,7 @@ type Options struct {
 
 	Ledger *ledger.Ledger
 
-	Shelf   Shelf
+	Inbox   Inbox
 	Rejects *blob.Bucket
 
 	MaxRejects  *outbox.Most
@@ -153,7 +153,7 @@ type Options struct {
 func (o Options) Outbox() *outbox.Outbox {
 	return outbox.New(outbox.Options{
 		Ledger: o.Ledger, Table: o.Table, Run: o.Run, SpoolDir: o.SpoolDir, Rejects: o.Rejects,
-		Keep: time.Duration(max(o.Shelf.Window, 7)+2) * 24 * time.Hour, Log: o.Log,
+		Keep: time.Duration(max(o.Inbox.Window, 7)+2) * 24 * time.Hour, Log: o.Log,
 	})
 }
 
@@ -163,8 +163,8 @@ func (o Options) waiting(files int, now time.Time) ledger.Problem {
 	if files > 1 {
 		what = fmt.Sprintf("%d files wait", files)
 	}
-	if s := o.Shelf.Schedule; s != nil {
-		what += " for " + s.Next(now.In(o.Shelf.Zone)).Format("2006-01-02 15:04 MST")
+	if s := o.Inbox.Schedule; s != nil {
+		what += " for " + s.Next(now.In(o.Inbox.Zone)).Format("2006-01-02 15:04 MST")
 	}
 	return ledger.Problem{Condition: "waiting", What: what, Advice: "this takes it now",
 		Command: "run " + o.Job + " --now"}

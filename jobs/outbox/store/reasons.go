@@ -23,11 +23,11 @@ func (r Reason) String() string {
 // many as rows.
 const mostReasons = 20
 
-// Tallied counts refusals by their reasons.
-type Tallied map[Words]int64
+// ReasonCounts counts refusals by their reasons.
+type ReasonCounts map[Words]int64
 
 // Add counts one refusal. Reasons after the first 100 are counted together.
-func (t Tallied) Add(w Words) {
+func (t ReasonCounts) Add(w Words) {
 	if _, known := t[w]; !known && len(t) >= 5*mostReasons {
 		w = Words{Reason: "other reasons"}
 	}
@@ -35,7 +35,7 @@ func (t Tallied) Add(w Words) {
 }
 
 // List returns the reasons with most rows, and the others as one.
-func (t Tallied) List() (list []Reason) {
+func (t ReasonCounts) List() (list []Reason) {
 	for w, rows := range t {
 		list = append(list, Reason{w.Field, w.Reason, rows})
 	}

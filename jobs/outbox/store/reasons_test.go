@@ -23,7 +23,7 @@ func TestReasons(t *testing.T) {
 
 // However many reasons there are, few are kept, and no row is lost of the count.
 func TestReasonsAreBounded(t *testing.T) {
-	tally := Tallied{}
+	tally := ReasonCounts{}
 	for i := range 5000 {
 		tally.Add(Words{"tag", fmt.Sprint("is wrong: ", i)})
 		tally.Add(Words{"", "too old"})

@@ -111,7 +111,7 @@ func (p *Push) sumUp() {
 		return
 	}
 	p.Head.Counts, p.Head.Partly = p.States.Tally(), 0
-	t := Tallied{}
+	t := ReasonCounts{}
 	for _, r := range p.Head.Refusals {
 		t[Words{r.Field, r.Reason}] += r.Rows
 	}

@@ -33,7 +33,7 @@ import (
 // commands.
 func New(p *wire.Program, freeHeap func()) *cobra.Command {
 	var export string
-	var l *Listening
+	var l *PageServer
 	cmd := &cobra.Command{
 		Use:   "console",
 		Short: "Show the ledger as pages: what is there, what is missing, and why",
@@ -79,7 +79,7 @@ without a server; index.html is the first page.`,
 			})
 		},
 	}
-	l = NewListening(cmd, "127.0.0.1:8082", "`address` to listen on")
+	l = NewPageServer(cmd, "127.0.0.1:8082", "`address` to listen on")
 	cmd.Flags().StringVar(&export, "export", "",
 		"write the pages into this `folder`, or bucket such as gs://bucket/status, and end")
 	return cmd

@@ -29,9 +29,9 @@ const (
 	closing = time.Second
 )
 
-// A Listening says where the pages are served, and to whom, as set by the flags --listen, --token
-// and --host.
-type Listening struct {
+// A PageServer serves the pages at the address, and to whom, that the flags --listen, --token and
+// --host say.
+type PageServer struct {
 	address string   // --listen; empty when nothing is served
 	token   string   // --token, a reference to the token; empty when there is none
 	names   []string // --host
@@ -40,10 +40,10 @@ type Listening struct {
 	most int   // how many connections may be open at once
 }
 
-// NewListening adds the flags to a command. address is the default of --listen, and what is its
+// NewPageServer adds the flags to a command. address is the default of --listen, and what is its
 // help text.
-func NewListening(cmd *cobra.Command, address, what string) *Listening {
-	l := &Listening{most: connections}
+func NewPageServer(cmd *cobra.Command, address, what string) *PageServer {
+	l := &PageServer{most: connections}
 	cmd.Flags().StringVar(&l.address, "listen", address, what)
 	cmd.Flags().StringVar(&l.token, "token", "",
 		"`reference` to the token that readers log in with, such as '${CONSOLE_TOKEN}'; needed where other machines "+
@@ -54,11 +54,11 @@ func NewListening(cmd *cobra.Command, address, what string) *Listening {
 }
 
 // Address returns the address to listen on. It is empty when nothing is served.
-func (l *Listening) Address() string { return l.address }
+func (l *PageServer) Address() string { return l.address }
 
 // Show serves the pages of a session's config until stop is called. It returns the address that
 // people open.
-func (l *Listening) Show(ctx context.Context, s *wire.Session) (address string, stop func(), err error) {
+func (l *PageServer) Show(ctx context.Context, s *wire.Session) (address string, stop func(), err error) {
 	c, err := Of(s)
 	if err != nil {
 		return "", nil, err
@@ -68,7 +68,7 @@ func (l *Listening) Show(ctx context.Context, s *wire.Session) (address string, 
 
 // Renew reads the token again from where it is kept. Whoever logged in with another token has to
 // log in again.
-func (l *Listening) Renew(ctx context.Context, p *wire.Program) error {
+func (l *PageServer) Renew(ctx context.Context, p *wire.Program) error {
 	if l.gate == nil {
 		return nil
 	}
@@ -81,12 +81,12 @@ func (l *Listening) Renew(ctx context.Context, p *wire.Program) error {
 
 // Closed tells whether no pages are served, because other machines reach the address and there is
 // no token to log in with.
-func (l *Listening) Closed() bool { return l.token == "" && !wire.IsLoopback(l.address) }
+func (l *PageServer) Closed() bool { return l.token == "" && !wire.IsLoopback(l.address) }
 
 // ServeWithProbes serves pages, and at /healthz and /readyz probes, which need no token. A probe's
 // answer is whole for a reader who may see the pages, and short for anybody else. Where other
 // machines reach the address and there is no token, no pages are served.
-func (l *Listening) ServeWithProbes(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler,
+func (l *PageServer) ServeWithProbes(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler,
 	probes func(whole bool) http.Handler) (address string, stop func(), err error) {
 	if pages, err = l.guarded(ctx, p, log, pages, probes); err != nil {
 		return "", nil, text.WithExitCode(err)
@@ -136,7 +136,7 @@ func serverOf(pages http.Handler, log *slog.Logger, most int) *http.Server {
 
 // guarded wraps the pages and the probes in access checks. With a token, whoever knows it may see
 // the pages; without one, everybody on this machine may.
-func (l *Listening) guarded(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler,
+func (l *PageServer) guarded(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler,
 	probes func(bool) http.Handler) (http.Handler, error) {
 	if _, _, err := net.SplitHostPort(l.address); err != nil {
 		return nil, fmt.Errorf("--listen %s: %w: want an address such as 127.0.0.1:8082", l.address, ledger.ErrRefused)
@@ -181,7 +181,7 @@ func (l *Listening) guarded(ctx context.Context, p *wire.Program, log *slog.Logg
 }
 
 // secret reads the token that --token refers to.
-func (l *Listening) secret(ctx context.Context, p *wire.Program) (string, error) {
+func (l *PageServer) secret(ctx context.Context, p *wire.Program) (string, error) {
 	token, err := p.Secret(ctx, l.token)
 	switch {
 	case err != nil:

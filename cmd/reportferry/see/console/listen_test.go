@@ -25,10 +25,10 @@ import (
 const secret = "0123456789abcdef-secret"
 
 // listening is what a command line says, with a program whose environment has a token.
-func listening(t *testing.T, args ...string) (*Listening, *wire.Program) {
+func listening(t *testing.T, args ...string) (*PageServer, *wire.Program) {
 	t.Helper()
 	cmd := &cobra.Command{}
-	l := NewListening(cmd, "127.0.0.1:0", "")
+	l := NewPageServer(cmd, "127.0.0.1:0", "")
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}

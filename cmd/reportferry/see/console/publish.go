@@ -23,7 +23,7 @@ const pagesTable = "_console"
 
 // Publish writes the pages to the place that the config names, if it names one. A run that was
 // stopped leaves the pages to the next run, because it must end within seconds.
-func Publish(ctx context.Context, s *wire.Ran) (err error) {
+func Publish(ctx context.Context, s *wire.RunInfo) (err error) {
 	if s.Config.Export == "" {
 		return nil
 	}

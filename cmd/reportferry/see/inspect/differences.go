@@ -15,7 +15,7 @@ import (
 )
 
 // compareRows compares the number of rows in each partition of a database with the ledger.
-func (c *checker) compareRows(ctx context.Context, job jobs.Job, target ledger.Target, store sinks.Holdings) error {
+func (c *checker) compareRows(ctx context.Context, job jobs.Job, target ledger.Target, store sinks.Lister) error {
 	t, err := partition.Open(ctx, partition.Options{Ledger: c.Ledger, Name: job.Table, Targets: []ledger.Target{target},
 		Job: job.Name})
 	if err != nil {

@@ -81,7 +81,7 @@ func (c *checker) compareTargets(ctx context.Context, job jobs.Job, t *ledger.Ta
 		switch parts := target.Sink.(type) {
 		case sinks.Reader:
 			err = c.readBackSink(ctx, job, t, shapes, target, parts)
-		case sinks.Holdings:
+		case sinks.Lister:
 			err = c.compareRows(ctx, job, target, parts)
 		default:
 			c.uncompared(job, target, "nobody can ask it what it holds")

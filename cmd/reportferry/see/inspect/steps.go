@@ -262,7 +262,7 @@ func (c *checker) tryQueries(ctx context.Context, list []jobs.Job, lists map[str
 		if why := kind.Unchecked(); why != "" && err == nil {
 			fmt.Fprintf(c.out, "%s: not reconciled with the service's totals: %s\n", job.Name, why)
 		}
-		if why := kind.Unwatched(); why != "" && err == nil {
+		if why := kind.WhyNotWatched(); why != "" && err == nil {
 			fmt.Fprintf(c.out, "%s: final partitions aren't compared with later totals: %s\n", job.Name, why)
 		}
 	}

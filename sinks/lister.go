@@ -10,10 +10,10 @@ import (
 	"cloud.google.com/go/civil"
 )
 
-// Holdings is a sink that can list what its store holds of a table. The store is asked each time,
+// A Lister is a sink that can list what its store holds of a table. The store is asked each time,
 // because somebody may have deleted, truncated or restored the table since the ledger got its
 // receipts.
-type Holdings interface {
+type Lister interface {
 	// List returns, with one call, everything that a reader of the table finds, whoever put it
 	// there, by ascending key. It is empty when there is no such table.
 	List(ctx context.Context, table string) ([]Object, error)
@@ -21,7 +21,7 @@ type Holdings interface {
 
 // A Counter is a sink whose List returns one object, with Table set, for a whole table.
 type Counter interface {
-	Holdings
+	Lister
 
 	// Count returns the partitions of the table that have rows, by ascending key, each with its
 	// number of rows. It costs money. A second call with the same value of once returns ErrCounted,
@@ -32,7 +32,7 @@ type Counter interface {
 // A Conditional sink is one whose store checks the conditions of puts, because it knows the version
 // of every part.
 type Conditional interface {
-	Holdings
+	Lister
 
 	// ConditionOf returns the condition that allows a put to replace what a partition holds now,
 	// but nothing that comes later. With own set, the error is ErrForeign unless this program wrote
@@ -42,7 +42,7 @@ type Conditional interface {
 
 // A Reader is a sink that can return what was put.
 type Reader interface {
-	Holdings
+	Lister
 
 	// Read opens the whole content of a partition; the error is fs.ErrNotExist when there is none.
 	Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error)

@@ -16,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A Shelf is where a job looks for its files.
-type Shelf struct {
+// An Inbox is where a job looks for its files.
+type Inbox struct {
 	Source Source
 	Bucket *blob.Bucket   // Source.Bucket, opened
 	Window int            // how many days back files are looked for
@@ -31,7 +31,7 @@ type Shelf struct {
 // Due returns the files that are new, have changed, or weren't finished. A new or changed file
 // isn't due until the schedule has fired after its last change; later counts such files. A file
 // that was begun is due at once.
-func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) (paths []Path, later int, err error) {
+func (s Inbox) Due(ctx context.Context, o *outbox.Outbox, now time.Time) (paths []Path, later int, err error) {
 	if s.Files != nil {
 		return s.Files, 0, nil
 	}
@@ -62,7 +62,7 @@ func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) (paths 
 }
 
 // files returns all files of the source, due or not.
-func (s Shelf) files(ctx context.Context, now time.Time) (paths []Path, err error) {
+func (s Inbox) files(ctx context.Context, now time.Time) (paths []Path, err error) {
 	now = now.In(s.Zone)
 	keys, err := list(ctx, s.Bucket, s.Source, now.AddDate(0, 0, -s.Window), now)
 	for _, key := range keys {
@@ -72,7 +72,7 @@ func (s Shelf) files(ctx context.Context, now time.Time) (paths []Path, err erro
 }
 
 // due reports whether there is something to do for a file, and whether it is due now.
-func (s Shelf) due(ctx context.Context, p Path, known outbox.File, now time.Time) (isNew, due bool, err error) {
+func (s Inbox) due(ctx context.Context, p Path, known outbox.File, now time.Time) (isNew, due bool, err error) {
 	stat, err := p.Stat(ctx)
 	switch {
 	case err != nil:
@@ -140,8 +140,8 @@ func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, no
 		if err != nil {
 			return err
 		}
-		day, err := time.ParseInLocation(time.DateOnly, DayOf(p.Key), o.Shelf.Zone)
-		if since.Sub(stat.Modified) > mostAged || nothing && err == nil && o.Shelf.Source.dated() &&
+		day, err := time.ParseInLocation(time.DateOnly, DayOf(p.Key), o.Inbox.Zone)
+		if since.Sub(stat.Modified) > mostAged || nothing && err == nil && o.Inbox.Source.dated() &&
 			since.Sub(day.AddDate(0, 0, 1)) > mostAged {
 			old++
 		}
@@ -176,7 +176,7 @@ func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, no
 	what := "nothing that it has pushed is on record. Files older than a day"
 	if !nothing {
 		what = fmt.Sprintf("what it has pushed is on record since %s. Files that are older by more than a day",
-			since.In(o.Shelf.Zone).Format("2006-01-02 15:04 MST"))
+			since.In(o.Inbox.Zone).Format("2006-01-02 15:04 MST"))
 	}
 	return fmt.Errorf("%w: %s: %d of %d; records that would go: %d%s, also those that were sent before. %s"+
 		"If nothing of them was ever sent, say so by push --first, or for the first run by first: true in the job. "+
@@ -214,15 +214,15 @@ func (o Options) inOtherTables(ctx context.Context, same map[string]bool) (text 
 // as well.
 func (o Options) checkOtherJobs(ctx context.Context, due []Path, now time.Time) error {
 	for _, other := range slices.Sorted(maps.Keys(o.Others)) {
-		if !o.Shelf.Source.mayOverlap(o.Others[other]) {
+		if !o.Inbox.Source.mayOverlap(o.Others[other]) {
 			continue
 		}
-		all, err := o.Shelf.files(ctx, now)
+		all, err := o.Inbox.files(ctx, now)
 		if err != nil {
 			return err
 		}
 		for _, p := range append(all, due...) {
-			if p.Bucket == o.Shelf.Bucket && o.Others[other].matches(o.Shelf.Source.bucketURL()+p.Key) {
+			if p.Bucket == o.Inbox.Bucket && o.Others[other].matches(o.Inbox.Source.bucketURL()+p.Key) {
 				return fmt.Errorf("%w: the job %s finds %s, too, and takes cost_id from the same column: each of "+
 					"its records would be sent twice; narrow the source of one of the two", ledger.ErrRefused, other,
 					p.Name)
