@@ -86,7 +86,7 @@ func (c *container) command(args []string) (*exec.Cmd, error) {
 	}
 	var user, group uint32
 	if n, err := fmt.Sscanf(c.image.User, "%d:%d", &user, &group); n != 2 || user == 0 {
-		return nil, fmt.Errorf("the image's user %q: want two numbers that aren't root's: %w", c.image.User, err)
+		return nil, fmt.Errorf("the image's user %q: want two numbers that aren't root's (%v)", c.image.User, err)
 	}
 	cmd := exec.Command(c.image.Entrypoint[0], slices.Concat(c.image.Entrypoint[1:], args)...)
 	cmd.Dir = cmp.Or(c.dir, c.image.WorkingDir)

@@ -77,7 +77,7 @@ func (c *Client) ShareThirdParty(ctx context.Context, s Sharing) (Answer, error)
 	}
 	return c.post(ctx, c.sharing, transport.Request{
 		Op: sharingOp, Body: form, Hidden: []string{s.GPSAdID, s.IDFA}, Replacement: "[device id]",
-		Repeat: transport.Doubtful,
+		Repeat:  transport.Doubtful,
 		Verdict: sharingError,
 		Taken:   []int{http.StatusCreated, http.StatusNoContent},
 	})

@@ -10,7 +10,8 @@ import (
 )
 
 // prepare reads the file for the first time and finds out which of its rows are to be sent. For a
-// new push it writes the index of its records, unless it is a Check.
+// new push it writes the index of its records. An attempt without a lease is a Check, which changes
+// nothing.
 func (w *attempt[V]) prepare(ctx context.Context) (err error) {
 	// Leave a file that changed a short while ago, or that was pushed with this version.
 	if w.stat, err = w.task.Source.Stat(ctx); err != nil {
@@ -92,6 +93,7 @@ func (w *attempt[V]) validate(ctx context.Context) error {
 			return nil
 		}
 		w.states.Set(r.Row, store.Pending)
+		// A record about two IDs waits for the earlier records of both.
 		if r.Also != [16]byte{} && r.Also != r.ID {
 			if err := w.groups.join(r.ID, r.Also); err != nil {
 				return err
@@ -140,7 +142,7 @@ func (w *attempt[V]) resume() error {
 	}
 	w.resumed = last
 	if w.task.Order != "" {
-		w.task.Order = last.Head.Order // Order may differ now, because the file was copied again
+		w.task.Order = last.Head.Order // a copy of the file may have another name and so another order
 	}
 	if !last.Open() {
 		w.report.Same, w.report.File = true, fileOf(last)

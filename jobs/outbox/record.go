@@ -72,9 +72,9 @@ func (r *Rejection) Is(target error) bool { return target == ErrRejected }
 var (
 	// ErrRejected means that the service will never take this record. A *Rejection says why.
 	ErrRejected = errors.New("rejected")
-	// ErrAlreadyTaken means that the service refuses the record because it has it already. The record counts
-	// as accepted when an earlier attempt may have been taken. Otherwise it counts as rejected, so
-	// Send must return an ErrRejected along with it.
+	// ErrAlreadyTaken means that the service refuses the record because it has it already. The
+	// record counts as accepted when an earlier attempt may have been taken. Otherwise it counts as
+	// rejected, so Send must return an ErrRejected along with it.
 	ErrAlreadyTaken = errors.New("the service has it already")
 	// ErrUnknown means that the service may have taken the record.
 	ErrUnknown = errors.New("it isn't known whether the record was taken")

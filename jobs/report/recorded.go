@@ -19,9 +19,9 @@ func (p *plan) recordedColumns(recorded ledger.Shape) ([]column, error) {
 	cols := slices.Clone(p.fixed)
 	for _, s := range p.o.Events {
 		for _, was := range recorded.Columns {
-			metric, gave := s.metricOf(was)
+			metric, ours := s.metricOf(was)
 			c := column{Column: table.Column{Name: was.Name, Source: was.Source}, event: s.String()}
-			if !gave || c.Type.UnmarshalText([]byte(was.Type)) != nil {
+			if !ours || c.Type.UnmarshalText([]byte(was.Type)) != nil {
 				continue
 			}
 			f, known := catalog.EventMetric(metric)
@@ -41,20 +41,23 @@ func (p *plan) recordedColumns(recorded ledger.Shape) ([]column, error) {
 	return cols, unique(append(slices.Clone(cols), p.o.stamps()...))
 }
 
-// metricOf returns the metric of the selector that a recorded column belongs to, if it does.
-func (s Selector) metricOf(was ledger.Column) (metric string, gave bool) {
+// metricOf returns which of the selector's metrics a recorded column holds. ok is false when the
+// column isn't one of this selector's. A selector with as or a slug gives each metric one column,
+// whose name can be told in advance. The columns of others are named after the events that they
+// chose then, so the record says which selector a column is from.
+func (s Selector) metricOf(was ledger.Column) (metric string, ok bool) {
 	for _, m := range s.Metrics {
 		fits := was.Event == s.String() && s.belongs(was, m)
 		if s.As != "" || s.Slug != "" {
 			fits = was.Event != "" && was.Name == s.column(s.Slug, m)
 		}
 		// The end of a name may match several metrics, such as revenue and cohort_revenue: the
-		// longest one is meant.
+		// longest one is meant. self, the event's own value, matches any name, so it comes last.
 		if fits && (metric == "" || metric == self || m != self && len(m) > len(metric)) {
-			metric, gave = m, true
+			metric, ok = m, true
 		}
 	}
-	return metric, gave
+	return metric, ok
 }
 
 // evolveAdvice ends the error messages about a broken contract.

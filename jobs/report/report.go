@@ -127,9 +127,10 @@ type plan struct {
 	blocks   map[string]*block // by columns and first day
 	refused  []string          // apps that the service refuses
 	reported []string          // refused apps that an error of the run has named
-	// Totals of the apps that the service lists, when the rows were asked for without a list.
-	totalsByList map[civil.Date]table.Part
-	endMeter     adjust.Meter // counts the requests after all units are done
+	// Totals that were asked for the other way than the rows: with the list of the service's apps,
+	// or without it.
+	totalsOtherWay map[civil.Date]table.Part
+	endMeter       adjust.Meter // counts the requests after all units are done
 }
 
 // New checks the columns that are known without the service.

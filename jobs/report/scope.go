@@ -105,7 +105,8 @@ type omissions struct{ without, with []string }
 
 // omissionsOf asks for the same day twice, with and without a list of apps. The day has been over
 // for a while, so that little is counted between the two answers. When a request fails, nothing
-// counts as hidden. Source: one author of a client has seen newer trackers missing without a list.
+// counts as left out. Source: one author of a client has seen newer trackers missing without a
+// list.
 func omissionsOf(ctx context.Context, client *adjust.Client, s ledger.Scope) (h omissions) {
 	if len(s.Apps) == 0 {
 		return h
@@ -163,8 +164,8 @@ func (h *omissions) advice(listed bool) string {
 	return ""
 }
 
-// Scoping says how the job should ask for rows when the service leaves something out of them as it
-// does. It returns an empty text when nothing is known to be left out.
+// Scoping returns advice on app_scope when the service leaves something out of rows that are asked
+// for as the job does. It returns an empty text when nothing is known to be left out.
 func (k *Kind) Scoping(ctx context.Context) string {
 	if k.o.Visible == nil || len(k.o.Query.Filters[appTokenIn]) > 0 {
 		return ""
@@ -183,8 +184,8 @@ func (p *plan) scopingAdvice(ctx context.Context) string {
 		len(records) == 0 {
 		return ""
 	}
-	e := records[max(0, len(records)-2)]
-	other, known := p.totalsByList[e.Partition]
+	e := records[max(0, len(records)-2)] // the newest one may still be counted
+	other, known := p.totalsOtherWay[e.Partition]
 	if !known {
 		var apps []string
 		if !p.o.Listed {

@@ -122,7 +122,7 @@ func (f *fetch) firstTotals(ctx context.Context, row []civil.Date) ([]table.Part
 	case err == nil:
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.totalsByList = byPartition(parts)
+		f.totalsOtherWay = byPartition(parts)
 		return parts, nil
 	case ctx.Err() != nil, errors.As(err, &refused) && refused.Metric != "":
 		return nil, err

@@ -43,36 +43,35 @@ var commandsByReason = map[string]string{
 // problemsOf returns the problems of a table: one for each run of consecutive partitions that have
 // the same reason. A problem of numbers that changed after they had been final, or that stay though
 // the service has changed them, also names the contents that the ledger has of these partitions.
-func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
+// configFlag ends each command: it names the config of this process, or is empty.
+func problemsOf(s pages.JobStatus, configFlag string) (list []notify.Problem) {
 	if s.Err != nil || s.Inspect == nil {
 		return nil
 	}
 	commands := map[refresh.Condition]string{}
 	for _, p := range s.State.Problems {
 		if commands[refresh.Condition(p.Condition)] = p.Advice; p.Command != "" {
-			commands[refresh.Condition(p.Condition)] = "reportferry " + p.Command + again
+			commands[refresh.Condition(p.Condition)] = "reportferry " + p.Command + configFlag
 		}
 	}
 	var last *notify.Problem // the problem of the partition before; nil when that had none
 	before := ""             // the day before
 	for _, e := range s.State.Calendar {
-		reason, day, past := reasonsByCondition[e.Condition], e.Partition.String(), e.Condition == refresh.ChangedFinal
-		if last != nil {
-			last.After = day
+		reason, day := reasonsByCondition[e.Condition], e.Partition.String()
+		past := e.Condition == refresh.ChangedFinal // a change has happened, and doesn't go on
+		// The partition goes on with the last problem, or ends it and may begin another.
+		if last != nil && (last.Reason != reason || last.Past != past) {
+			last.After, last = day, nil
 		}
-		// The partition goes on with the last problem, or begins one.
-		switch {
-		case reason == "":
-			last = nil
-		case last == nil || last.Reason != reason || last.Past != past:
+		if reason != "" && last == nil {
 			list = append(list, notify.Problem{Job: s.Name, Reason: reason, From: day, Before: before, Past: past})
 			last = &list[len(list)-1]
 		}
 		before = day
-		if last == nil {
+		if reason == "" {
 			continue
 		}
-		// What the partition adds to its problem.
+		// What the partition adds to its problem. Of errors the newest is the most useful.
 		last.Through = day
 		last.Count++
 		if word := string(e.Condition); !slices.Contains(last.Conditions, word) {
@@ -94,9 +93,9 @@ func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
 
 // problemsOfFiles returns one problem when the service didn't take some rows of recently pushed
 // files, and none otherwise. Each content of a file is reported once.
-func problemsOfFiles(now time.Time, s pages.JobStatus, again string) []notify.Problem {
+func problemsOfFiles(now time.Time, s pages.JobStatus, configFlag string) []notify.Problem {
 	p := notify.Problem{Job: s.Name, Reason: notify.NotTaken, Past: true,
-		Do: "reportferry " + s.Kind + " status --job " + s.Name + again}
+		Do: "reportferry " + s.Kind + " status --job " + s.Name + configFlag}
 	for _, f := range outbox.Latest(s.Pushed) {
 		if f.NotTaken() == 0 || f.Error != "" || f.Open() || now.Sub(f.Last) >= outbox.Recent {
 			continue
@@ -114,7 +113,7 @@ func problemsOfFiles(now time.Time, s pages.JobStatus, again string) []notify.Pr
 
 // problemsOfRun returns the problems that only the errors of a run show. It leaves out errors of
 // units that failed if the ledger shows failures of the job, which ledgerShows says.
-func problemsOfRun(res ledger.Result, ledgerShows bool, again string) (list []notify.Problem) {
+func problemsOfRun(res ledger.Result, ledgerShows bool, configFlag string) (list []notify.Problem) {
 	for _, reason := range notify.Reasons {
 		p := notify.Problem{Job: res.Job, Reason: reason}
 		for i, err := range res.Errs {
@@ -124,7 +123,7 @@ func problemsOfRun(res ledger.Result, ledgerShows bool, again string) (list []no
 			}
 			if p.Count++; p.Count == 1 {
 				p.What, p.Do = shortLine(terminal.Text(err.Error())), fmt.Sprintf(commandsByReason[reason],
-					res.Job)+again
+					res.Job)+configFlag
 			}
 		}
 		if p.Count > 0 {
@@ -162,7 +161,7 @@ func shortLine(message string) string {
 
 // newsOf returns what a run has to report: the problems of the jobs called names, from the ledger
 // and from the run's errors.
-func newsOf(known []pages.JobStatus, r ledger.Run, names []string, again string) notify.News {
+func newsOf(known []pages.JobStatus, r ledger.Run, names []string, configFlag string) notify.News {
 	n := notify.News{Run: r.ID, Began: r.Started, Calm: map[string]bool{}, Shared: map[string]bool{}}
 	// ledgerShows has the jobs whose failures the ledger shows, now or after fetches that are under
 	// way.
@@ -172,11 +171,11 @@ func newsOf(known []pages.JobStatus, r ledger.Run, names []string, again string)
 			continue // a job whose state isn't known has no problem that is over
 		}
 		n.Jobs = append(n.Jobs, s.Name)
-		for _, p := range problemsOf(s, again) {
+		for _, p := range problemsOf(s, configFlag) {
 			ledgerShows[s.Name] = ledgerShows[s.Name] || p.Reason == notify.Failed
 			n.Problems = append(n.Problems, p)
 		}
-		n.Problems = append(n.Problems, problemsOfFiles(time.Now(), s, again)...)
+		n.Problems = append(n.Problems, problemsOfFiles(time.Now(), s, configFlag)...)
 		for _, e := range s.State.Calendar {
 			if day := e.Partition.String(); e.Condition == refresh.Running {
 				ledgerShows[s.Name] = true
@@ -187,7 +186,7 @@ func newsOf(known []pages.JobStatus, r ledger.Run, names []string, again string)
 	for _, res := range r.Results {
 		n.Calm[res.Job] = res.Succeeded()
 		n.Shared[res.Job] = res.Outcome.Held+res.Others > 0
-		n.Problems = append(n.Problems, problemsOfRun(res, ledgerShows[res.Job], again)...)
+		n.Problems = append(n.Problems, problemsOfRun(res, ledgerShows[res.Job], configFlag)...)
 	}
 	return n
 }

@@ -17,9 +17,9 @@ var (
 	// ErrTooSlow means twice a 504 or a time-out, or an answer that is longer than MaxAnswer, on a
 	// request that its caller can split. The cure is a smaller question.
 	ErrTooSlow = errors.New("the query takes too long, ask for less at once")
-	// ErrUnreachable means that other requests would fare no better now: nothing listens there, a proxy
-	// doesn't lead there, or the service asks for a pause that can't be waited out. It is in no
-	// message.
+	// ErrUnreachable means that other requests would fare no better now: nothing listens there, a
+	// proxy doesn't lead there, or the service asks for a pause that can't be waited out. It is in
+	// no message.
 	ErrUnreachable = errors.New("the service isn't there")
 )
 

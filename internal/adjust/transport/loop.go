@@ -43,7 +43,7 @@ type exchange struct {
 // Every error that it returns is an *Error.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	x := exchange{Client: c, Request: r, ctx: ctx,
-		scrubber: scrubber{c.secrets, r.Hidden, cmp.Or(r.Replacement, "[secret]")},
+		scrubber:     scrubber{c.secrets, r.Hidden, cmp.Or(r.Replacement, "[secret]")},
 		patienceLeft: c.patience, warnedStatus: -1}
 	f := x.run()
 	if x.triesAlone {

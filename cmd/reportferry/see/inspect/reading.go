@@ -50,26 +50,30 @@ func oneOf(words []string) string {
 // A fileSink is a sink whose tables are files, which readers find by a pattern.
 type fileSink interface{ Pattern(table string) string }
 
-// A namespace is a sink whose tables are in a namespace of an Iceberg catalog.
-type namespace interface {
+// A catalogSink is a sink whose tables are in a namespace of an Iceberg catalog.
+type catalogSink interface {
 	Catalog() string
 	Namespace() []string
 }
 
-// A Reading says how an engine reads a sink, and which tables of states it can read there. Those
-// are the tables that say which partitions are final, and what was restated.
+// A Reading says how an engine reads a sink, and which state tables it can read there. Those say
+// which partitions are final, and what was restated. In a Place, Table names what the sink holds,
+// and Named a view that is made beside it. sinks.Flat is how sinks without folders name a state
+// table.
 type Reading struct {
 	views.Place
-	Whole      string              // what the view of the table itself reads; empty if the engine has the table itself
-	States     map[string][]string // tables of states by kind, as FROM names them; nil for a kind without any
-	Partitions string              // the table of states that has the job's own partitions; empty if there is none yet
+	// Whole is what the view of the table itself reads. It is empty where views are made beside the
+	// table; DuckDB makes them in a database of its own, which needs one of the table too.
+	Whole      string
+	States     map[string][]string // state tables by kind, as FROM names them; nil for a kind without any
+	Partitions string              // the state table that has the job's own partitions; empty if there is none yet
 	Freshness  string              // the table or view that says how fresh tables are
-	Prefix     string              // begins the names of the tables of states
+	Prefix     string              // begins the names of the state tables
 	Longest    int                 // most bytes that a view's name may have; 0: no limit
 }
 
 // readingOf returns how a job's table is read in a sink. It needs a dialect only where several
-// engines read the sink.
+// engines read the sink, and the caller has checked it.
 func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table, dialect string) (r Reading,
 	err error) {
 	prefix := cmp.Or(s.Config.States, state.Prefix)
@@ -90,7 +94,7 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 	case *pgsink.Sink:
 		r.Place, r.Longest = views.Place{Dialect: views.Postgres, Table: at.Named, Named: at.Named}, pgsink.LongestName
 		r.Partitions = r.Table(sinks.Flat(partitions))
-	case namespace:
+	case catalogSink:
 		i := slices.IndexFunc(inCatalogs, func(d views.Dialect) bool { return d.Name == dialect })
 		r.Place = views.InCatalog(inCatalogs[i], at.Catalog(), at.Namespace())
 		r.Partitions = r.Table(sinks.Flat(partitions))
@@ -115,7 +119,7 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 	if r.States != nil {
 		return r, nil
 	}
-	// No wildcard stands for the tables of states, so each one is named.
+	// No wildcard stands for the state tables, so each one is named.
 	beside, err := tablesIn(ctx, s, target)
 	if err != nil {
 		return r, err
