@@ -16,7 +16,7 @@
 //	unit        what is done at a time: a window, the files of a job, the declared apps: Unit
 //	partition   one period of a table, replaced whole: ledger.Record says what was fetched of it
 //	window      one cell of the grid with the partitions of it that are due: refresh.Window. One
-//	            request covers a row of it
+//	            request covers consecutive ones
 //	part        the file of one partition: table.Part on its way, sinks.Part as a sink takes it
 //	lease       the right to replace partitions, renewed while a unit is done: ledger.Lease
 //	record      the commit point of a partition: ledger.Record
@@ -141,7 +141,7 @@ var (
 type Planned struct {
 	Plan
 	Err    error
-	Others bool // it wasn't planned, because it is other tasks' work
+	Others bool // the job wasn't planned, because it is other tasks' work
 
 	several bool // several tasks share its units
 }

@@ -43,7 +43,7 @@ type Bucket struct {
 	where  string       // see Identity
 	params url.Values   // see Identity
 	dir    string       // path of a folder; empty for other stores
-	proof  proof
+	proof  proof        // see Prove
 
 	mu           sync.Mutex
 	date         time.Time // the last time that the store's clock gave

@@ -45,7 +45,7 @@ func pushedOf(s snapshot, j JobStatus) view {
 	return view{j.Name, "pushed.html", body}
 }
 
-// mostFiles is how many files a page shows. Their names are remembered for 400 days.
+// mostFiles is how many files a page shows: those of a year and a month, at one a day.
 const mostFiles = 400
 
 // lineOfFile returns the line of a file. earlier says that the file has changed since.

@@ -40,7 +40,7 @@ type Reader struct {
 	where   string // for messages
 	object  *blob.Reader
 	from    *section      // the Zstandard data of object
-	decoder *zstd.Decoder // reads from
+	decoder *zstd.Decoder // reads the section from
 	sum     hash.Hash     // of the content so far
 	read    int64         // bytes of it
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Move is a change and its size: the quotient of the change and the metric's average over the
-// table's partitions where it isn't 0. So a change of a big day comes before one of a small day,
-// whatever the metric is counted in.
+// A Move is a change and its size: the quotient of the change and the average of the metric's
+// absolute values over the table's partitions where it isn't 0. Its sign is the change's. So a
+// change of a big day comes before one of a small day, whatever the metric is counted in.
 type Move struct {
 	Change
 	Size float64 `json:"size"`

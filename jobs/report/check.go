@@ -120,8 +120,8 @@ func (f *fetch) compare(ctx context.Context, e ledger.Record, recorded ledger.Sh
 	return c
 }
 
-// askAs fetches a partition with the given columns in place of the table's, and keeps only what the
-// part says about the content, not the content itself.
+// askAs fetches a partition with the given columns in place of the table's, which f then goes on
+// with, and keeps only what the part says about the content, not the content itself.
 func (f *fetch) askAs(ctx context.Context, partition civil.Date, cols *columns) (table.Part, error) {
 	f.cols = cols
 	a, err := f.ask(ctx, []civil.Date{partition}, nil)

@@ -16,7 +16,7 @@ const mostText = 64 << 10
 type pair struct {
 	outer, inner int    // the numbers of its keys in the outer and the inner object, from 1
 	group, key   string // its keys in the outer and the inner object
-	value        any    // bool, string, json.Number
+	value        any    // bool, string, json.Number; of a form object null too
 }
 
 var (

@@ -12,7 +12,7 @@ import (
 
 // BigQuery's limits (https://cloud.google.com/bigquery/quotas, Load jobs, Standard tables and
 // Partitioned tables). Failed jobs count too. The limit of 4,000 partitions a job is never reached,
-// because a job here modifies one, and the pace keeps below 50 modifications in 10 s.
+// because a job here modifies one, and the limiter of jobs keeps below 50 modifications in 10 s.
 const (
 	MostPartitions    = 10_000  // of a table
 	MostModifications = 30_000  // of a table's partitions in a day

@@ -21,8 +21,8 @@ type holding struct {
 	erased int64 // the newest sequence number of a delete file; 0 when there is none
 }
 
-// whole reports whether no delete file affects the files. A delete file affects only rows that are
-// older than itself (https://iceberg.apache.org/spec/#scan-planning).
+// whole reports whether no delete file affects the files. A delete file may affect rows whose
+// sequence number isn't greater than its own (https://iceberg.apache.org/spec/#scan-planning).
 func (h *holding) whole() bool { return h.erased < h.oldest || h.erased == 0 }
 
 // holdings returns what the table's current snapshot holds, by partition. The place with the zero

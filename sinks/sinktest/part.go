@@ -19,7 +19,7 @@ type part struct {
 	closeErr error                // of a reader's Close
 	extra    []byte               // follows the content, which has Size bytes
 	at       int                  // onRead is called before the byte at this offset is read
-	onRead   func() (bool, error) // tells whether the reading ends there, and with which error; nil: it goes on
+	onRead   func() (bool, error) // tells whether the reading ends there, and its error; nil: there is no such call
 }
 
 // open returns a reader of the part.
@@ -45,7 +45,8 @@ type reader struct {
 	err   error
 }
 
-// Read implements io.Reader. The part's onRead is called before the byte at is read.
+// Read implements io.Reader. The part's onRead is called before the byte at the
+// offset at is read.
 func (r *reader) Read(b []byte) (int, error) {
 	b = b[:min(len(b), 32<<10)]
 	if r.part.onRead != nil && !r.fired {

@@ -51,7 +51,7 @@ At --listen:
 An address that other machines reach needs --token for pages and metrics, as a
 password or as Authorization: Bearer. The probes need none, and name no job to
 those without it. There is no TLS: put something that speaks it in front. A
-request for a name that isn't this server's, or --host, is answered with 421.
+request for a name that is neither this server's nor that of --host gets 421.
 
 Under systemd it says when it is ready, reloads and stops, and feeds the
 watchdog while the scheduler works. deploy/README.md has a unit for it, a file

@@ -19,7 +19,7 @@
 //	history   how the numbers of each partition came to be what they are
 //	changes   which numbers of all tables moved since last night, the biggest moves first
 //
-// Both read the ledger alone: its records and the history that folding has moved them into.
+// Both read the ledger alone: its records, and the history of those that were replaced.
 //
 // Ledger shows what is in the ledger. Without it, whoever has to find out what a damaged, lost or
 // restored object means would need to know how the ledger encodes objects.

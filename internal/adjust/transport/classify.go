@@ -17,8 +17,10 @@ import (
 //	401, 403                       no; a credential that has changed is tried once
 //	429, 503                       yes, after the pause that it asks for; nothing was taken
 //	408, 5xx                       yes; a record may have been taken. A 504 and a 500 of TimeoutError are slow
-//	                               answers, and the 500 is overload
+//	                               answers; the 500 is overload, too
 //	501, 505, other 2xx            only for a record that may be repeated; it may have been taken
+//
+// Slow answers lower the number of reports at once, see reportCap.
 func (x *exchange) classify(resp *http.Response, text string) *failure {
 	s := resp.StatusCode
 	f := &failure{status: s, fromOtherHost: x.fromOtherHost(resp)}

@@ -10,8 +10,8 @@ import (
 )
 
 // addOutcome adds the result of pushing one file to out, and logs it. A file that is still being
-// written waits for a later run, and isn't a failure. Records in doubt that wait for a person are a
-// failure, even though the rest of the file is done.
+// written waits for a later run, and isn't a failure. Records in doubt that wait for a person, and
+// those that are pending, are a failure, even though the rest of the file is done.
 func addOutcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) error {
 	switch {
 	case errors.Is(err, outbox.ErrGrowing):

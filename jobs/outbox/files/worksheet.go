@@ -38,8 +38,8 @@ func openSheet(b *workbook, m Mapping) (*sheetRows, error) {
 }
 
 // findNames finds the row of names and moves there. It is the first row that has all wanted
-// columns, on any sheet. If there is none, it is the row that has most of them, or else the first
-// row of the first sheet.
+// columns, of the one sheet that has such a row; two such sheets are an error. If there is none, it
+// is the row that has most of them, or else the first row of the first sheet.
 func (r *sheetRows) findNames() error {
 	type place struct{ sheet, row, score int }
 	var best place
