@@ -30,13 +30,15 @@ var otherToolsFlags = map[string]string{
 }
 
 // flagError explains an error about a flag: the command doesn't have it, it lacks its value, or its
-// value is of the wrong kind.
+// value is of the wrong kind. Behind a mistyped command the flag is not at fault.
 func flagError(c *cobra.Command, err error) error {
 	lead := commandName(c)
 	var missing *pflag.NotExistError
 	var empty *pflag.ValueRequiredError
 	var invalid *pflag.InvalidValueError
 	switch {
+	case errors.As(err, &missing) && c.HasSubCommands() && c.Flags().NArg() > 0:
+		return unknownCommand(c, c.Flags().Arg(0))
 	case errors.As(err, &missing):
 		return fmt.Errorf("%s has no flag %s", lead, unknownFlag(c, missing))
 	case errors.As(err, &empty):
@@ -67,8 +69,8 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 			name = short
 		}
 	}
-	if shows := map[string]string{"run": "plan", "serve": "plan", "push": commandName(c.Parent()) + " check",
-		"apply": "apps plan"}[c.Name()]; name == "dry-run" && shows != "" {
+	if shows := map[string]string{"run": "plan", "serve": "plan", "apply": "apps plan", "spend push": "spend check",
+		"sharing push": "sharing check"}[strings.TrimPrefix(commandName(c), "apps ")]; name == "dry-run" && shows != "" {
 		return given + "; reportferry " + shows + " shows what it would do, and sends nothing"
 	}
 	if name == "job" && strings.Contains(c.Use, "job") {
