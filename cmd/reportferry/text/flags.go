@@ -69,8 +69,9 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 			name = short
 		}
 	}
-	if shows := map[string]string{"run": "plan", "serve": "plan", "apps apply": "apps plan",
-		"spend push": "spend check", "sharing push": "sharing check"}[commandName(c)]; name == "dry-run" && shows != "" {
+	shows := map[string]string{"run": "plan", "serve": "plan", "apps apply": "apps plan",
+		"spend push": "spend check", "sharing push": "sharing check"}[commandName(c)]
+	if name == "dry-run" && shows != "" {
 		return given + "; reportferry " + shows + " shows what it would do, and sends nothing"
 	}
 	if name == "job" && strings.Contains(c.Use, "job") {
