@@ -33,8 +33,8 @@ const agreeingDays = 3
 // hold returns why an answer may not replace the recorded rows, which are more to be trusted, or
 // nil if it may. The service may mend its answer when it is asked again. When answers on three days
 // agree, the last of them is published, unless the token shows fewer apps: then only a person knows
-// whether they are gone. If the last put was cut off, the recorded rows are those that it was to
-// put; readers see them, or what they were to replace.
+// whether they are gone. If the last put was cut off, the record is still that of the rows before
+// it; readers see those, or the ones that were to replace them, perhaps with another meaning.
 func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 	old := p.Base
 	byPerson := old.HeldBack != nil && old.HeldBack.Accepted != nil
