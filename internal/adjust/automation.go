@@ -145,22 +145,22 @@ func textsOf(data string) []string {
 	return appendTexts([]string{}, v, true)
 }
 
-// appendTexts appends to found the texts in a JSON value: every text if all is true, or else those
+// appendTexts appends to list the texts in a JSON value: every text if all is true, or else those
 // in fields that secretName matches and appToken doesn't.
-func appendTexts(found []string, v any, all bool) []string {
+func appendTexts(list []string, v any, all bool) []string {
 	switch v := v.(type) {
 	case string:
 		if all {
-			found = append(found, v)
+			list = append(list, v)
 		}
 	case []any:
 		for _, item := range v {
-			found = appendTexts(found, item, all)
+			list = appendTexts(list, item, all)
 		}
 	case map[string]any:
 		for name, item := range v {
-			found = appendTexts(found, item, all || secretName().MatchString(name) && !appToken().MatchString(name))
+			list = appendTexts(list, item, all || secretName().MatchString(name) && !appToken().MatchString(name))
 		}
 	}
-	return found
+	return list
 }

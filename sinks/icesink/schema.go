@@ -85,7 +85,7 @@ func partitioning(s *sinks.Schema, of *iceberg.Schema) (iceberg.PartitionSpec, e
 
 // sortOrder returns the sort order for programs that rewrite the table's files: by date, and then
 // by the columns that the config names, or else by the first dimensions.
-func sortOrder(s *sinks.Schema, of *iceberg.Schema) (table.SortOrder, error) {
+func sortOrder(s *sinks.Schema, schema *iceberg.Schema) (table.SortOrder, error) {
 	by := s.ClusterBy
 	if len(by) == 0 {
 		for _, c := range s.Columns {
@@ -99,10 +99,10 @@ func sortOrder(s *sinks.Schema, of *iceberg.Schema) (table.SortOrder, error) {
 	}
 	var list []table.SortField
 	for _, name := range by {
-		f, found := of.FindFieldByName(name)
-		if !found {
+		f, known := schema.FindFieldByName(name)
+		if !known {
 			return table.UnsortedSortOrder,
-				fmt.Errorf("the table should be sorted by %s, which isn't one of its columns", name)
+				fmt.Errorf("the table should be sorted by %s, which isn't one schema its columns", name)
 		}
 		list = append(list, table.SortField{SourceIDs: []int{f.ID}, Transform: iceberg.IdentityTransform{},
 			Direction: table.SortASC, NullOrder: table.NullsFirst})

@@ -52,8 +52,8 @@ var kinds = map[sinks.ColumnType]parquet.Kind{
 }
 
 // hasUnit reports whether a logical type has the unit that the functions in encoders expect.
-func hasUnit(t *format.LogicalType, of sinks.ColumnType) bool {
-	if of != sinks.Decimal && of != sinks.DateTime && of != sinks.Instant {
+func hasUnit(t *format.LogicalType, column sinks.ColumnType) bool {
+	if column != sinks.Decimal && column != sinks.DateTime && column != sinks.Instant {
 		return true
 	}
 	if t == nil {
@@ -61,9 +61,9 @@ func hasUnit(t *format.LogicalType, of sinks.ColumnType) bool {
 	}
 	switch l := t.Value.(type) {
 	case *format.DecimalType:
-		return of == sinks.Decimal && l.Scale == 6
+		return column == sinks.Decimal && l.Scale == 6
 	case *format.TimestampType:
-		return of != sinks.Decimal && l.Unit.Value.Duration() == time.Microsecond
+		return column != sinks.Decimal && l.Unit.Value.Duration() == time.Microsecond
 	}
 	return false
 }
@@ -90,18 +90,18 @@ var encoders = map[sinks.ColumnType]encoder{
 
 // partitionEncoder returns the function for the column that determines the partition. It refuses a
 // value outside of the partition.
-func partitionEncoder(at place, of sinks.ColumnType) encoder {
+func partitionEncoder(at place, column sinks.ColumnType) encoder {
 	first, end := int64(at.first.DaysSince(epoch)), int64(at.end.DaysSince(epoch))
 	return func(b []byte, v parquet.Value) ([]byte, error) {
 		day := int64(v.Int32())
-		if of == sinks.DateTime {
+		if column == sinks.DateTime {
 			day = floorDiv(v.Int64(), microsPerSecond*24*60*60)
 		}
 		if day < first || day >= end {
 			return b, fmt.Errorf("%s isn't in the partition, which goes from %s until before %s",
 				epoch.AddDays(int(day)), at.first, at.end)
 		}
-		return encoders[of](b, v)
+		return encoders[column](b, v)
 	}
 }
 
